@@ -70,14 +70,12 @@ std::uint32_t JavaPlan::component_of(const CompiledCode& code, const InlineFrame
 
 void JavaPlan::add_rows(tailor_code_builder* builder, const CompiledCode& code) {
   for (const CodeRun& run : runs_of(code)) {
-    if (!run.known) {
-      tailor_code_builder_add_row(builder, run.offset, nullptr, 0, TAILOR_ROW_UNMAPPED);
-      continue;
-    }
-    const PcState& state = code.states[run.state];
-    const std::uint32_t component = component_of(code, code.frames[state.first_frame]);
+    // Whatever it does there, it does for the method that was compiled.
+    const InlineFrame at = run.known ? code.frames[code.states[run.state].first_frame] : InlineFrame{};
+    const std::uint32_t component = component_of(code, at);
+    const bool exact = run.known && !run.inferred;
     tailor_code_builder_add_row(builder, run.offset, &component, 1,
-                                run.inferred ? TAILOR_ROW_INFERRED : TAILOR_ROW_EXACT);
+                                exact ? TAILOR_ROW_EXACT : TAILOR_ROW_INFERRED);
   }
 }
 

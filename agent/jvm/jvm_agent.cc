@@ -25,18 +25,32 @@ std::string text_of(JNIEnv* env, jstring text) {
 
 namespace {
 
-// Code of libjvm.so is the JVM's own wherever nothing better is known.
-int declare_libjvm(dl_phdr_info* info, std::size_t, void*) {
-  const char* name = info->dlpi_name ? std::strrchr(info->dlpi_name, '/') : nullptr;
-  if (!name || std::strcmp(name, "/libjvm.so") != 0) return 0;
-  const std::uint32_t component = tailor_component_declare("JVM runtime");
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& part = info->dlpi_phdr[i];
+void declare_code(const dl_phdr_info& library, const char* name) {
+  const std::uint32_t component = tailor_component_declare(name);
+  for (int i = 0; i < library.dlpi_phnum; ++i) {
+    const auto& part = library.dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-    const auto* begin = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
+    const auto* begin = reinterpret_cast<const char*>(library.dlpi_addr + part.p_vaddr);
     tailor_component_code(component, begin, begin + part.p_memsz);
   }
-  return 1;
+}
+
+bool has_address(const dl_phdr_info& library, std::uintptr_t address) {
+  for (int i = 0; i < library.dlpi_phnum; ++i) {
+    const auto& part = library.dlpi_phdr[i];
+    const std::uintptr_t begin = library.dlpi_addr + part.p_vaddr;
+    if (part.p_type == PT_LOAD && address >= begin && address - begin < part.p_memsz) return true;
+  }
+  return false;
+}
+
+// Code of libjvm.so is the JVM's own wherever nothing better is known, and that of this library the agent's.
+int declare_library(dl_phdr_info* info, std::size_t, void*) {
+  const char* name = info->dlpi_name ? std::strrchr(info->dlpi_name, '/') : nullptr;
+  if (name && std::strcmp(name, "/libjvm.so") == 0) declare_code(*info, "JVM runtime");
+  if (has_address(*info, reinterpret_cast<std::uintptr_t>(&declare_library)))
+    declare_code(*info, kAgentComponent);
+  return 0;
 }
 
 std::string start_agent(const std::string& version) {
@@ -76,7 +90,7 @@ std::string start(JNIEnv* env, jvmtiEnv* jvmti, const Program& program) {
       new VmThreads([running](std::uint32_t tid) { return running->events->is_java_thread(tid); },
                     running->run, program.late);
   running->events->java_thread_began(env);
-  dl_iterate_phdr(declare_libjvm, nullptr);
+  dl_iterate_phdr(declare_library, nullptr);
   g_running = running;
   return running->events->begin();
 }

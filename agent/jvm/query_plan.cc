@@ -164,11 +164,7 @@ CodeBuilder QueryPlan::code(const CompiledCode& code, const GeneratedUnit& unit)
   const Lines& lines = found->second;
   CodeBuilder builder = begin_code(code);
   for (const CodeRun& run : runs_of(code)) {
-    if (!run.known) {
-      tailor_code_builder_add_row(builder.get(), run.offset, nullptr, 0, TAILOR_ROW_UNMAPPED);
-      continue;
-    }
-    const PcState& state = code.states[run.state];
+    const PcState state = run.known ? code.states[run.state] : PcState{};
     std::uint32_t component = lines.first + lines.count;
     for (std::uint32_t f = 0; f < state.frames; ++f) {
       const InlineFrame& frame = code.frames[state.first_frame + f];
@@ -178,7 +174,7 @@ CodeBuilder QueryPlan::code(const CompiledCode& code, const GeneratedUnit& unit)
       break;
     }
     tailor_code_builder_add_row(builder.get(), run.offset, &component, 1,
-                                run.inferred ? TAILOR_ROW_INFERRED : TAILOR_ROW_EXACT);
+                                run.inferred || !run.known ? TAILOR_ROW_INFERRED : TAILOR_ROW_EXACT);
   }
   return builder;
 }

@@ -9,7 +9,7 @@
 namespace tailor::jvm {
 
 std::string_view component_of_thread(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kBegins = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kBegins = {{
       {"C1 CompilerThre", "JVM compiler C1"},
       {"C2 CompilerThre", "JVM compiler C2"},
       {"GC Thread#", "JVM garbage collector"},
@@ -22,11 +22,23 @@ std::string_view component_of_thread(std::string_view name) {
       {"Shenandoah", "JVM garbage collector"},
       {"ZWorker", "JVM garbage collector"},
       {"ZDriver", "JVM garbage collector"},
+      {"ZDirector", "JVM garbage collector"},
+      {"ZStat", "JVM garbage collector"},
+      {"ZUncommitter", "JVM garbage collector"},
+      {"ZUnmapper", "JVM garbage collector"},
       {"XWorker", "JVM garbage collector"},
+      {"XDriver", "JVM garbage collector"},
+      {"XDirector", "JVM garbage collector"},
+      {"XStat", "JVM garbage collector"},
+      {"XUncommitter", "JVM garbage collector"},
+      {"XUnmapper", "JVM garbage collector"},
+      {"RuntimeWorker#", "JVM garbage collector"},  // of ZGC, for safepoints
       {"VM Thread", "JVM safepoints"},
       {"VM Periodic Tas", "JVM safepoints"},
       {"Sweeper thread", "JVM code cache"},
-      {"tailor-jvm", "tailor JVM agent"},
+      {"Service Thread", "JVM service"},  // it also tells agents of code that was unloaded
+      {"Monitor Deflati", "JVM service"},
+      {"tailor-jvm", kAgentComponent},
   }};
   for (const auto& [begin, component] : kBegins) {
     if (name.starts_with(begin)) return component;

@@ -13,6 +13,9 @@
 
 namespace tailor::jvm {
 
+// What the agent itself does: on its thread, and where the JVM calls it.
+inline constexpr const char* kAgentComponent = "tailor JVM agent";
+
 // The engine component of a thread of that name, "" for one that is not known to be the JVM's. Names are
 // those that the kernel keeps, of at most 15 bytes.
 std::string_view component_of_thread(std::string_view name);

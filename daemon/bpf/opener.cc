@@ -59,6 +59,20 @@ void add_rows(CaptureOptions& options, bool bpf) {
   }
 }
 
+// Of the part of a recording that a program takes.
+SamplerOptions sampler_options(const CaptureOptions& options) {
+  SamplerOptions wanted;
+  for (const EventSpec& event : options.events) {
+    if (suits(event)) wanted.events.push_back(event);
+  }
+  wanted.switches = samples_switches(options);
+  wanted.aggregate = options.aggregate;
+  wanted.exclude_kernel = options.exclude_kernel;
+  wanted.jitter = options.jitter;
+  wanted.ring_bytes = options.ring_bytes;
+  return wanted;
+}
+
 Opened perf_with_rows(os::Os& os, pid_t pid, CaptureOptions options) {
   settle_stacks_for_perf(options);
   if (options.aggregate > 0) {
@@ -96,9 +110,22 @@ Opened Opener::open(os::Os& os, pid_t pid, const CaptureOptions& options) {
   return perf_with_rows(os, pid, std::move(by_perf));
 }
 
+bool Opener::is_ready(os::Os& os, const CaptureOptions& options) {
+  if (!wants_bpf(options) || options.callchain) return true;
+  const SamplerOptions wanted = sampler_options(options);
+  if (wanted.events.empty() && !wanted.switches) return true;
+  std::lock_guard lock(mutex_);
+  return running(wanted) != nullptr || loader_.is_ready(os, wanted, os.now());
+}
+
+void Opener::give_up_unused(TimeNs now) {
+  std::lock_guard lock(mutex_);
+  loader_.give_up(now);
+}
+
 Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_t pid,
                                                                 const CaptureOptions& options) {
-  SamplerOptions wanted;
+  const SamplerOptions wanted = sampler_options(options);
   CaptureOptions rest = options;
   add_rows(rest, true);
   if (options.aggregate > 0) {
@@ -107,20 +134,19 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
                     static_cast<double>(options.aggregate) / 1e9));
   }
   rest.events.clear();
+  std::uint16_t source = 0;
   for (const EventSpec& event : options.events) {
-    if (suits(event) && event.part == capture::Part::kRest)
-      rest.rest_source = static_cast<std::uint16_t>(wanted.events.size());
-    (suits(event) ? wanted.events : rest.events).push_back(event);
+    if (!suits(event)) {
+      rest.events.push_back(event);
+      continue;
+    }
+    if (event.part == capture::Part::kRest) rest.rest_source = source;
+    ++source;
   }
-  wanted.switches = samples_switches(options);
   if (wanted.events.empty() && !wanted.switches)
     return unavailable("no BPF program can take samples of these events");
   if (options.callchain) return unavailable("call chains of every sample are perf's to take");
   if (options.aggregate > 0 && options.all_registers) return unavailable("sums of samples have no registers");
-  wanted.aggregate = options.aggregate;
-  wanted.exclude_kernel = options.exclude_kernel;
-  wanted.jitter = options.jitter;
-  wanted.ring_bytes = options.ring_bytes;
   rest.first_source = static_cast<std::uint16_t>(wanted.events.size());
   const bool only_sideband = rest.events.empty();
   if (only_sideband) {
@@ -212,14 +238,20 @@ void Opener::gone(pid_t pid) {
 
 Result<std::shared_ptr<Sampler>> Opener::sampler(os::Os& os, const SamplerOptions& options) {
   std::lock_guard lock(mutex_);
+  if (auto known = running(options)) return known;
+  std::optional<SamplerLoader::Started> loaded = loader_.take(options);
+  auto started = loaded ? std::move(*loaded) : loader_.start(os, options);
+  if (started) samplers_.push_back(*started);
+  return started;
+}
+
+std::shared_ptr<Sampler> Opener::running(const SamplerOptions& options) {
   std::erase_if(samplers_, [](const auto& each) { return each.expired(); });
   for (const auto& each : samplers_) {
     auto running = each.lock();
     if (running && running->options() == options) return running;
   }
-  auto started = Sampler::start(os, options);
-  if (started) samplers_.push_back(*started);
-  return started;
+  return nullptr;
 }
 
 }  // namespace tailor::bpf

@@ -6,10 +6,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/bpf/code_pages.h"
 #include "daemon/bpf/sampler.h"
+#include "daemon/bpf/sampler_loader.h"
 #include "daemon/bpf/shared_sideband.h"
 #include "daemon/capture/host/recording.h"
 
@@ -26,6 +28,15 @@ void settle_stacks_for_perf(capture::CaptureOptions& options);
 // An OpenRecording that keeps one sampler for all recordings with the same events. Any threads.
 class Opener {
  public:
+  // `start`: for tests, see SamplerLoader.
+  explicit Opener(SamplerLoader::Start start = Sampler::start) : loader_(std::move(start)) {}
+
+  // Whether open() with these options would load no program itself. If not, one is being loaded: ask again
+  // some milliseconds later. `os` must outlive this.
+  bool is_ready(os::Os& os, const capture::CaptureOptions& options);
+  // What was loaded and never opened is unloaded; to be called now and then.
+  void give_up_unused(TimeNs now);
+
   // By options.sampled_by. kBpf fails where BPF is not permitted or can take none of the events; kAuto takes
   // BPF where it sees more than perf, and falls back to perf with a note that says why. The notes name the
   // row of the decision table for each event. With options.perf_part only what perf takes of a recording by
@@ -47,6 +58,7 @@ class Opener {
   Result<std::unique_ptr<capture::Recording>> open_by_bpf(os::Os& os, pid_t pid,
                                                           const capture::CaptureOptions& options);
   Result<std::shared_ptr<Sampler>> sampler(os::Os& os, const SamplerOptions& options);
+  std::shared_ptr<Sampler> running(const SamplerOptions& options);
   Result<std::unique_ptr<capture::Recording>> sideband(os::Os& os, pid_t pid,
                                                        const capture::CaptureOptions& options);
 
@@ -56,6 +68,7 @@ class Opener {
   CodePages::Tell tell_pages(pid_t pid);
 
   std::mutex mutex_;
+  SamplerLoader loader_;
   std::vector<std::weak_ptr<Sampler>> samplers_;
   std::vector<std::weak_ptr<SharedSideband>> sidebands_;
   std::map<pid_t, Known> known_;

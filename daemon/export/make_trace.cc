@@ -12,6 +12,7 @@
 #include "daemon/query/named_functions.h"
 #include "daemon/query/no_such.h"
 #include "daemon/query/report_json.h"
+#include "proto/base/file_id.h"
 
 namespace tailor::exporter {
 namespace {
@@ -247,7 +248,7 @@ class Making {
   std::string build_id_of(const query::CodePlace& place) const {
     if (place.kind == query::CodePlace::Kind::kKernel) return profile_.recording().kernel_build_id;
     if (place.kind != query::CodePlace::Kind::kFile) return "";
-    return profile_.functions().files[place.file].build_id;
+    return only_build_id(profile_.functions().files[place.file].build_id);
   }
 
   std::uint32_t child(std::uint32_t parent, const TraceFrame& frame) {

@@ -1,6 +1,7 @@
 // Code that a process generated and told the world about in perf's conventions, not through an agent.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct JitSymbol {
   std::uint64_t timestamp_ns = 0;  // when it was loaded, by the dump's clock; 0: not said
   std::vector<std::uint8_t> code;  // empty: not said
   std::vector<SourceLine> lines;   // ordered by offset
+  // Its call frame information, an .eh_frame that lies behind the code, at the next multiple of 8; empty: not
+  // said.
+  std::vector<std::byte> frames;
 };
 
 // What a perf map held. Every line is counted once.

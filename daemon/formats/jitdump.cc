@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x4A695444;  // "JiTD" in the writer's byte order
 constexpr std::uint32_t kMagicSwapped = 0x4454694A;
 constexpr std::uint64_t kFlagTscTimestamps = 1;
-constexpr std::uint32_t kRecordLoad = 0, kRecordMove = 1, kRecordDebugInfo = 2;
+constexpr std::uint32_t kRecordLoad = 0, kRecordMove = 1, kRecordDebugInfo = 2, kRecordUnwindingInfo = 4;
 constexpr std::size_t kHeaderSize = 40, kMaxHeader = 4096, kPrefixSize = 16;
 // A debug entry names every line of a function; no function has more.
 constexpr std::uint64_t kMaxDebugEntries = 1u << 20;
@@ -137,11 +137,13 @@ void JitDumpParser::record(std::uint32_t id, std::uint64_t timestamp, std::span<
   if (id == kRecordLoad) good = load(timestamp, body);
   if (id == kRecordMove) good = move(timestamp, body);
   if (id == kRecordDebugInfo) good = debug_info(body);
+  if (id == kRecordUnwindingInfo) good = unwinding_info(body);
   if (!good) ++malformed_;
 }
 
 bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> bytes) {
   Cursor body(bytes);
+  std::vector<std::byte> frames = std::exchange(frames_, {});
   std::uint32_t pid = 0, tid = 0;
   std::uint64_t vma = 0, address = 0, size = 0, index = 0;
   if (!body.take(pid, tid, vma, address, size, index)) return false;
@@ -159,7 +161,8 @@ bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> byt
     symbol.lines = std::move(lines.mapped());
     std::erase_if(symbol.lines, [&](const SourceLine& line) { return line.offset >= size; });
   }
-  by_index_[index] = {symbol.name, symbol.size, symbol.lines};
+  symbol.frames = std::move(frames);
+  by_index_[index] = {symbol.name, symbol.size, symbol.lines, symbol.frames};
   name_bytes_ += symbol.name.size();
   fresh_.push_back(std::move(symbol));
   ++symbols_;
@@ -179,6 +182,7 @@ bool JitDumpParser::move(std::uint64_t timestamp, std::span<const std::byte> byt
   symbol.size = size;
   symbol.name = known->second.name;
   symbol.lines = known->second.lines;
+  symbol.frames = known->second.frames;
   symbol.timestamp_ns = timestamp;
   name_bytes_ += symbol.name.size();
   fresh_.push_back(std::move(symbol));
@@ -209,13 +213,28 @@ bool JitDumpParser::debug_info(std::span<const std::byte> bytes) {
   return true;
 }
 
+// It comes before the code it speaks of. The index of it that follows the table is not needed.
+bool JitDumpParser::unwinding_info(std::span<const std::byte> bytes) {
+  frames_.clear();
+  Cursor body(bytes);
+  std::uint64_t size = 0, index_size = 0, mapped_size = 0;
+  if (!body.take(size, index_size, mapped_size) || size > body.rest().size() || index_size > size)
+    return false;
+  const auto table = body.rest().first(size - index_size);
+  if (table.size() > kMaxJitFrames || frame_bytes_ + table.size() > kMaxJitFrameBytes) return false;
+  frame_bytes_ += table.size();
+  frames_.assign(table.begin(), table.end());
+  return true;
+}
+
 bool JitDumpParser::full() const {
   return symbols_ >= kMaxJitSymbols || name_bytes_ >= kMaxJitNameBytes;
 }
 
 std::size_t JitDumpParser::memory() const {
   constexpr std::size_t kNode = 96;  // of a map
-  return waiting_.capacity() + name_bytes_ + line_bytes_ + kNode * (by_index_.size() + lines_.size());
+  return waiting_.capacity() + name_bytes_ + line_bytes_ + frame_bytes_ +
+         kNode * (by_index_.size() + lines_.size());
 }
 
 }  // namespace tailor::formats

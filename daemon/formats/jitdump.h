@@ -1,5 +1,5 @@
-// jitdump: the binary format in which JIT compilers hand their code to perf, with times, machine code and
-// source lines (Linux, tools/perf/Documentation/jitdump-specification.txt, version 1).
+// jitdump: the binary format in which JIT compilers hand their code to perf, with times, machine code, source
+// lines and call frame information (Linux, tools/perf/Documentation/jitdump-specification.txt, version 1).
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,9 @@ namespace tailor::formats {
 inline constexpr std::size_t kMaxJitLineBytes = std::size_t{256} << 20;
 // A million names of four thousand bytes would be four gigabytes.
 inline constexpr std::size_t kMaxJitNameBytes = std::size_t{256} << 20;
+// Call frame information of one function, and of all.
+inline constexpr std::size_t kMaxJitFrames = std::size_t{64} << 10;
+inline constexpr std::size_t kMaxJitFrameBytes = std::size_t{64} << 20;
 
 // Reads a dump piece by piece, as its writer goes on with it. Sans I/O. One thread.
 class JitDumpParser {
@@ -24,7 +27,7 @@ class JitDumpParser {
   // Takes the bytes that follow those of the calls before, in pieces of any size. An error, for ever, only if
   // the file is no jitdump of this machine's byte order and version 1. A record that does not fit its own
   // sizes is counted and passed over, and so are lines beyond kMaxJitLineBytes of memory and functions
-  // beyond kMaxJitNameBytes of names.
+  // beyond kMaxJitNameBytes of names. Call frame information that is too large is left out the same way.
   Status feed(std::span<const std::byte> bytes);
 
   // The symbols since the last call, in the order of the file. A move is the symbol again at its new address,
@@ -45,6 +48,7 @@ class JitDumpParser {
     std::string name;
     std::uint64_t size = 0;
     std::vector<SourceLine> lines;
+    std::vector<std::byte> frames;
   };
 
   Status header();
@@ -53,6 +57,7 @@ class JitDumpParser {
   bool load(std::uint64_t timestamp, std::span<const std::byte> body);
   bool move(std::uint64_t timestamp, std::span<const std::byte> body);
   bool debug_info(std::span<const std::byte> body);
+  bool unwinding_info(std::span<const std::byte> body);
   bool full() const;
 
   std::vector<std::byte> waiting_;  // the beginning of what has not come whole
@@ -64,6 +69,8 @@ class JitDumpParser {
   std::size_t symbols_ = 0;     // ever
   std::size_t line_bytes_ = 0;  // of memory, of all lines ever
   std::size_t name_bytes_ = 0;  // of all names ever
+  std::size_t frame_bytes_ = 0;
+  std::vector<std::byte> frames_;  // of the code that comes next
   std::vector<JitSymbol> fresh_;
   std::unordered_map<std::uint64_t, Known> by_index_;
   std::unordered_map<std::uint64_t, std::vector<SourceLine>> lines_;  // by address, until their code comes

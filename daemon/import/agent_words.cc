@@ -26,8 +26,8 @@ class AgentWords::Listening : public pipeline::Input {
   void on_ring_closed(capture::RingIndex /*ring*/) override {}
   void on_connected(const registration::PeerConnected& event) override { to_->on_connected(event); }
   void on_message(const registration::PeerMessage& event) override {
-    plans += event.message.has_plan_load() ? 1 : 0;
-    codes += event.message.has_code_load() ? 1 : 0;
+    plans += event.said().has_plan_load() ? 1 : 0;
+    codes += event.said().has_code_load() ? 1 : 0;
     to_->on_message(event);
   }
   void on_activity(const registration::ActivityRecords& event) override { to_->on_activity(event); }

@@ -191,7 +191,7 @@ void encode(const registration::PeerMessage& in, v1::PeerMessage& out) {
   out.set_connection(in.connection);
   set_process(*out.mutable_process(), in.process);
   out.set_received_tsc(in.received_tsc);
-  *out.mutable_message() = in.message;
+  *out.mutable_message() = in.said();
 }
 
 void encode(const registration::ActivityRecords& in, v1::PeerActivity& out) {

@@ -46,9 +46,12 @@ class Shelf {
     things_.splice(things_.begin(), things_, found->second);
     return &found->second->value;
   }
+  void drop(ProcessId process, Id id) {
+    if (const auto found = at_.find({process, id}); found != at_.end()) forget(found->second);
+  }
   // What was put last is always there.
   void put(ProcessId process, Id id, Value value, std::size_t bytes) {
-    if (const auto found = at_.find({process, id}); found != at_.end()) forget(found->second);
+    drop(process, id);
     things_.push_front({{process, id}, std::move(value), bytes + kNode});
     at_[{process, id}] = things_.begin();
     bytes_ += bytes + kNode;
@@ -98,6 +101,21 @@ std::uint64_t shape_of(const query::PlanModel& plan) {
   return hash;
 }
 
+std::size_t bytes_of(const query::LinkSets& sets) {
+  std::size_t bytes = 0;
+  for (const auto& set : sets) bytes += set.SpaceUsedLong();
+  return bytes;
+}
+
+v1::Plan without_attachments(const v1::Plan& plan) {
+  v1::Plan copy;
+  copy.set_id(plan.id());
+  copy.set_name(plan.name());
+  *copy.mutable_levels() = plan.levels();
+  *copy.mutable_pipelines() = plan.pipelines();
+  return copy;
+}
+
 struct KnownPlan {
   std::unique_ptr<query::PlanModel> model;
   std::uint64_t shape = 0;
@@ -135,17 +153,12 @@ class OperatorMeter::Books {
       const std::size_t bytes = name.size();
       names_.put(process, id, std::move(name), bytes);
     }
-    for (auto& [process, plan] : news.plans) {
-      const PlanId id = plan.id();
-      const std::size_t bytes = 2 * plan.SpaceUsedLong();  // its model is about as large
-      KnownPlan known{std::make_unique<query::PlanModel>(std::move(plan))};
-      known.shape = shape_of(*known.model);
-      plans_.put(process, id, std::move(known), bytes);
-    }
-    for (auto& [process, id, sets] : news.codes) {
-      std::size_t bytes = 0;
-      for (const auto& set : sets) bytes += set.SpaceUsedLong();
-      codes_.put(process, id, std::move(sets), bytes);
+    for (auto& [process, plan] : news.plans) learn(process, std::move(plan));
+    for (auto& [process, plan] : news.large_plans) learn(process, std::exchange(plan, {}));
+    for (auto& [process, id, sets] : news.codes) learn(process, id, std::move(sets));
+    for (auto& [process, code] : news.large_codes) {
+      learn(process, code->id(), code->rows().link_sets());
+      code.reset();
     }
     for (const profile::ExecutionRecord& execution : news.executions) learn(execution);
   }
@@ -175,6 +188,33 @@ class OperatorMeter::Books {
   }
 
  private:
+  void learn(ProcessId process, v1::Plan plan) {
+    const PlanId id = plan.id();
+    const std::size_t bytes = 2 * plan.SpaceUsedLong();  // its model is about as large
+    KnownPlan known{std::make_unique<query::PlanModel>(std::move(plan))};
+    known.shape = shape_of(*known.model);
+    plans_.put(process, id, std::move(known), bytes);
+  }
+
+  // One that would take the room of all others is not kept: of its operators nothing is known.
+  void learn(ProcessId process, const std::shared_ptr<const v1::Plan>& plan) {
+    std::size_t bytes = 0;
+    for (const v1::Level& level : plan->levels()) bytes += 2 * level.SpaceUsedLong();
+    if (bytes > kMostOfPlans / 2) return plans_.drop(process, plan->id());
+    learn(process, without_attachments(*plan));
+  }
+
+  void learn(ProcessId process, CodeId id, const query::LinkSets& sets) {
+    const std::size_t bytes = bytes_of(sets);
+    if (bytes > kMostOfCodes / 2) return codes_.drop(process, id);
+    codes_.put(process, id, sets, bytes);
+  }
+
+  void learn(ProcessId process, CodeId id, query::LinkSets&& sets) {
+    const std::size_t bytes = bytes_of(sets);
+    codes_.put(process, id, std::move(sets), bytes);
+  }
+
   void learn(const profile::ExecutionRecord& execution) {
     Run* known = runs_.find(execution.process, execution.handle);
     const bool ended_before = known != nullptr && known->ended;
@@ -294,8 +334,9 @@ class OperatorMeter::Books {
   std::vector<std::string> wait_names_;
   // Some 20 MB together.
   Shelf<std::uint32_t, std::string> names_{1u << 20};
-  Shelf<PlanId, KnownPlan> plans_{12u << 20};
-  Shelf<CodeId, query::LinkSets> codes_{4u << 20};
+  static constexpr std::size_t kMostOfPlans = 12u << 20, kMostOfCodes = 4u << 20;
+  Shelf<PlanId, KnownPlan> plans_{kMostOfPlans};
+  Shelf<CodeId, query::LinkSets> codes_{kMostOfCodes};
   Shelf<ExecutionHandle, Run> runs_{4u << 20};
   using Identity = std::pair<std::optional<std::uint32_t>, ExecutionId>;  // the user's
   Shelf<Identity, Run> leaders_{2u << 20};                                // of no process
@@ -330,8 +371,9 @@ void OperatorMeter::loop() {
   std::unique_lock lock(news_mutex_);
   while (true) {
     changed_.wait(lock, [this] { return ending_ || has_news_; });
-    if (changed_.wait_for(lock, kPeriod, [this] { return ending_; })) return;
-    has_news_ = false;
+    changed_.wait_for(lock, kPeriod, [this] { return ending_ || has_large_; });
+    if (ending_) return;
+    has_news_ = has_large_ = false;
     lock.unlock();
     {
       std::lock_guard books(books_mutex_);
@@ -358,6 +400,12 @@ void OperatorMeter::note_news() {
   if (!std::exchange(has_news_, true)) changed_.notify_all();
 }
 
+void OperatorMeter::note_large() {
+  has_large_ = true;
+  has_news_ = true;
+  changed_.notify_all();
+}
+
 void OperatorMeter::on_recording(const profile::RecordingInfo& info) {
   std::lock_guard lock(news_mutex_);
   news_.sources = info.sources;
@@ -372,14 +420,25 @@ void OperatorMeter::on_component(ProcessId process, std::uint32_t id, const std:
 }
 
 void OperatorMeter::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan& plan) {
-  v1::Plan copy;
-  copy.set_id(plan.id());
-  copy.set_name(plan.name());
-  *copy.mutable_levels() = plan.levels();
-  *copy.mutable_pipelines() = plan.pipelines();
+  v1::Plan copy = without_attachments(plan);
   std::lock_guard lock(news_mutex_);
   news_.plans.emplace_back(process, std::move(copy));
   note_news();
+}
+
+// They are learned at once, and let go.
+void OperatorMeter::on_shared_plan(ProcessId process, TimeNs /*loaded*/,
+                                   std::shared_ptr<const v1::Plan> plan) {
+  std::lock_guard lock(news_mutex_);
+  news_.large_plans.emplace_back(process, std::move(plan));
+  note_large();
+}
+
+void OperatorMeter::on_shared_code(ProcessId process, TimeNs /*loaded*/,
+                                   std::shared_ptr<const v1::CodeObject> code) {
+  std::lock_guard lock(news_mutex_);
+  news_.large_codes.emplace_back(process, std::move(code));
+  note_large();
 }
 
 void OperatorMeter::on_code(ProcessId process, TimeNs /*loaded*/, const v1::CodeObject& code) {

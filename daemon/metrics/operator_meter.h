@@ -61,6 +61,8 @@ class OperatorMeter : public profile::ProfileSink {
   void on_region_kind(ProcessId, const v1::RegionKind&) override {}
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
+  void on_shared_plan(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::Plan> plan) override;
+  void on_shared_code(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::CodeObject> code) override;
   void on_code_unload(ProcessId, TimeNs, CodeId) override {}
   void on_execution(const profile::ExecutionRecord& execution) override;
   void on_samples(std::span<const profile::SampleRecord> samples) override;
@@ -76,6 +78,9 @@ class OperatorMeter : public profile::ProfileSink {
     std::vector<std::tuple<ProcessId, std::uint32_t, std::string>> components;
     std::vector<std::pair<ProcessId, v1::Plan>> plans;
     std::vector<std::tuple<ProcessId, CodeId, query::LinkSets>> codes;
+    // Large ones, which are not to be held for long.
+    std::vector<std::pair<ProcessId, std::shared_ptr<const v1::Plan>>> large_plans;
+    std::vector<std::pair<ProcessId, std::shared_ptr<const v1::CodeObject>>> large_codes;
     std::vector<profile::ExecutionRecord> executions;
     std::size_t text_bytes = 0;  // of their labels
   };
@@ -84,6 +89,7 @@ class OperatorMeter : public profile::ProfileSink {
   void loop();
   void settle();
   void note_news();  // under news_mutex_
+  void note_large();
 
   std::mutex news_mutex_;  // held for moments only: the control thread takes it
   News news_;
@@ -91,7 +97,8 @@ class OperatorMeter : public profile::ProfileSink {
   std::mutex books_mutex_;
   std::unique_ptr<Books> books_;
   std::condition_variable changed_;
-  bool has_news_ = false;  // under news_mutex_, as the next one
+  bool has_news_ = false;  // under news_mutex_, as the next two
+  bool has_large_ = false;
   bool ending_ = false;
   std::thread thread_;
 };

@@ -225,6 +225,26 @@ Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
   return number_of(*text, path, 22);
 }
 
+bool has_memory(const Os& os, ProcessId process) {
+  const auto path = stat_of(os, process.pid);
+  const auto text = read_text(path);
+  if (!text) return false;
+  const auto start = number_of(*text, path, 22), size = number_of(*text, path, 23);
+  return start.ok() && size.ok() && (process.start == 0 || *start == process.start) && *size > 0;
+}
+
+pid_t process_of(const Os& os, pid_t thread) {
+  constexpr std::string_view kKey = "\nTgid:";
+  const auto status = read_text(os.proc() / std::to_string(thread) / "status");
+  const std::size_t at = status ? status->find(kKey) : std::string::npos;
+  if (at == std::string::npos) return thread;
+  std::string_view text = std::string_view(*status).substr(at + kKey.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  pid_t process = 0;
+  std::from_chars(text.data(), text.data() + text.size(), process);
+  return process > 0 ? process : thread;
+}
+
 Result<ProcessId> identify(const Os& os, pid_t pid) {
   std::error_code gone;
   if (!std::filesystem::exists(os.proc() / std::to_string(pid), gone))

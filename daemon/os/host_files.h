@@ -53,6 +53,12 @@ std::optional<std::uint64_t> steal_time(const Os& os);
 // Field 22 of /proc/PID/stat.
 Result<std::uint64_t> start_time_of(const Os& os, pid_t pid);
 
+// Whether that process has memory of its own now. One that ends gives it back before its events are closed.
+bool has_memory(const Os& os, ProcessId process);
+
+// The process of a thread; a number that is no thread's stays as it is.
+pid_t process_of(const Os& os, pid_t thread);
+
 // A process by its pid, and not a later process of the same pid.
 Result<ProcessId> identify(const Os& os, pid_t pid);
 

@@ -7,10 +7,20 @@
 #include <vector>
 
 #include "daemon/clock/growing_times.h"
+#include "daemon/pipeline/checked_message.h"
 #include "daemon/pipeline/message_use.h"
 #include "daemon/profile/told_by.h"
 
 namespace tailor::pipeline {
+namespace {
+
+// Where another thread has checked the message. It is used up.
+CheckedMessage* checked_of(const std::shared_ptr<registration::LargeMessage>& large) {
+  return large ? dynamic_cast<CheckedMessage*>(large->prepared.get()) : nullptr;
+}
+
+}  // namespace
+
 void AgentMessages::connected(const registration::PeerConnected& event) {
   const TimeNs time = timeline_.to_ns(event.received_tsc);
   ProcessEntry& entry = table_.get(event.process, time);
@@ -56,14 +66,16 @@ bool AgentMessages::message(const registration::PeerMessage& event) {
   ++entry->accounting.messages;
   entry->accounting_changed = true;
   LimitReached limit;
-  if (!entry->share.may_take(wanted(event.message), limit)) {
+  const v1::AgentMessage& message = event.said();
+  if (!entry->share.may_take(wanted(message), limit)) {
     refuse(*entry, invalid(limit.text));
     reach(*entry, std::move(limit), 1);
     return false;
   }
-  const std::uint64_t tsc = event.message.tsc() != 0 ? event.message.tsc() : event.received_tsc;
+  const std::uint64_t tsc = message.tsc() != 0 ? message.tsc() : event.received_tsc;
   const TimeNs heard = timeline_.to_ns(event.received_tsc);
-  Status taken = take({*entry, timeline_.to_ns(std::min(tsc, event.received_tsc)), heard}, event.message);
+  const TimeNs time = timeline_.to_ns(std::min(tsc, event.received_tsc));
+  Status taken = take({*entry, time, heard, event.large}, message);
   if (!taken.ok()) refuse(*entry, taken.error());
   measure(*entry);
   return taken.ok();
@@ -256,7 +268,10 @@ Status AgentMessages::take(const Said& said, const v1::AgentMessage& message) {
 }
 
 Status AgentMessages::take_plan(const Said& said, const v1::Plan& plan) {
-  auto loaded = said.entry.state.load_plan(plan, said.time);
+  process::ProcessState& state = said.entry.state;
+  CheckedMessage* checked = checked_of(said.large);
+  auto loaded = checked != nullptr && checked->plan ? state.load_plan(std::move(*checked->plan), said.time)
+                                                    : state.load_plan(plan, said.time);
   if (!loaded.ok()) return loaded.error();
   if (loaded->fresh) tell_plan(said, plan);
   return Ok{};
@@ -267,6 +282,11 @@ void AgentMessages::tell_plan(const Said& said, const v1::Plan& plan) {
   const bool of_agent = !registration::speaks_for_another(said.entry.connection);
   const bool late = of_agent && std::max(said.time, said.entry.record.registered) < attributed_;
   const TimeNs late_until = late ? attributed_ : 0;
+  if (said.large) {
+    v1::Plan& told = *said.large->message().mutable_plan_load();
+    if (late_until != told.late_until()) told.set_late_until(late_until);
+    return sink_.on_shared_plan(said.entry.id(), said.time, {said.large, &told});
+  }
   if (late_until == plan.late_until()) return sink_.on_plan(said.entry.id(), said.time, plan);
   v1::Plan told = plan;
   told.set_late_until(late_until);
@@ -276,7 +296,10 @@ void AgentMessages::tell_plan(const Said& said, const v1::Plan& plan) {
 Status AgentMessages::take_code(const Said& said, const v1::CodeObject& code) {
   const TimeNs time =
       code.load_tsc() == 0 ? said.time : std::min(said.time, timeline_.to_ns(code.load_tsc()));
-  auto loaded = said.entry.state.load_code(code, time);
+  process::ProcessState& state = said.entry.state;
+  CheckedMessage* checked = checked_of(said.large);
+  auto loaded = checked != nullptr && checked->code ? state.load_code(code, std::move(*checked->code), time)
+                                                    : state.load_code(code, time);
   if (!loaded.ok()) return loaded.error();
   if (loaded->fresh) tell_code(said, time, code);
   return Ok{};
@@ -287,6 +310,11 @@ void AgentMessages::tell_code(const Said& said, TimeNs time, const v1::CodeObjec
   v1::ToldBy told_by = code.told_by();
   if (!registration::speaks_for_another(said.entry.connection))
     told_by = time < attributed_ ? profile::kToldByAgentLate : v1::TOLD_BY_AGENT;
+  if (said.large) {
+    v1::CodeObject& told = *said.large->message().mutable_code_load();
+    if (told_by != told.told_by()) told.set_told_by(told_by);
+    return sink_.on_shared_code(said.entry.id(), time, {said.large, &told});
+  }
   if (told_by == code.told_by()) return sink_.on_code(said.entry.id(), time, code);
   v1::CodeObject late = code;
   late.set_told_by(told_by);

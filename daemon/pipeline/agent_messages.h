@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,7 @@ class AgentMessages {
     ProcessEntry& entry;
     TimeNs time;
     TimeNs heard;
+    std::shared_ptr<registration::LargeMessage> large = {};  // what was said, where it is one
   };
 
   std::vector<profile::ActivityRecord> take_records(ProcessEntry& entry,

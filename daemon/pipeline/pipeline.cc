@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/profile/accounting.h"
+#include "proto/base/file_id.h"
 
 namespace tailor::pipeline {
 namespace {
@@ -30,10 +31,12 @@ process::FileRanges::File file_of(const profile::MappingRecord& mapping) {
   return {mapping.begin, mapping.size, mapping.file_offset, mapping.path, mapping.build_id};
 }
 
-std::string hex_of(const capture::Batch& batch, const capture::Event& event) {
+std::string file_id_of(const capture::Batch& batch, const capture::Event& event) {
   const auto words = batch.chain(event);
-  const std::size_t bytes = std::min<std::size_t>(event.data_source, words.size() * sizeof(std::uint64_t));
-  std::string out;
+  const bool of_content = (event.data_source & capture::kContentIdBit) != 0;
+  const std::size_t bytes = std::min<std::size_t>(event.data_source & ~capture::kContentIdBit,
+                                                  words.size() * sizeof(std::uint64_t));
+  std::string out(of_content ? kContentId : "");
   for (std::size_t i = 0; i < bytes; ++i) out += fmt::format("{:02x}", words[i / 8] >> (i % 8 * 8) & 0xFF);
   return out;
 }
@@ -367,8 +370,8 @@ void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) 
   entry->state.memory().map({event.address, event.size, event.flag_readable, event.flag_writable,
                              event.flag_executable, event.flag_shared, path});
   if (!event.flag_executable) return;
-  profile::MappingRecord mapping{entry->id(),       event.time,        event.address,       event.size,
-                                 event.page_offset, std::string(path), hex_of(batch, event)};
+  profile::MappingRecord mapping{entry->id(),       event.time,        event.address,           event.size,
+                                 event.page_offset, std::string(path), file_id_of(batch, event)};
   const bool anonymous = is_anonymous(path);
   if (anonymous) {
     mapping.path = kAnonymous;

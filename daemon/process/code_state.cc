@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tailor::process {
 namespace {
 
 // User addresses of x86-64, five-level paging included.
 constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 56;
+// Any number of them, as long as the plan is not known.
+constexpr std::uint32_t kAnyComponent = UINT32_MAX;
 
 std::uint64_t size_of(const v1::CodeObject& code) {
   return code.size() != 0 ? code.size() : code.code().size();
@@ -30,21 +34,25 @@ std::string check_range(const v1::CodeObject& code, const Limits& limits) {
   return {};
 }
 
-std::string check_row(std::uint32_t link, std::uint8_t flag, std::uint32_t components, std::uint32_t sets) {
+std::string check_row(std::uint32_t link, std::uint8_t flag, std::uint32_t sets) {
   if (!v1::RowFlag_IsValid(flag)) return fmt::format("flag {}", flag);
   const bool owned = flag != v1::ROW_PROLOGUE && flag != v1::ROW_UNMAPPED;
   if (owned != (link != 0)) return fmt::format("link {} with flag {}", link, flag);
-  if (!link_exists(link, components, sets)) return fmt::format("link {} leads nowhere", link);
+  if (!link_exists(link, kAnyComponent, sets)) return fmt::format("link {} leads nowhere", link);
   return {};
 }
 
-std::string read_rows(const v1::RowTable& rows, std::uint32_t components, CodeState& out) {
+std::string read_rows(const v1::RowTable& rows, CheckedCode& checked) {
+  CodeState& out = checked.state;
   const int count = rows.offset_delta_size();
   if (rows.link_delta_size() != count || rows.flags().size() != static_cast<std::size_t>(count)) {
     return fmt::format("{} offsets, {} links, {} flags", count, rows.link_delta_size(), rows.flags().size());
   }
-  std::string sets = check_link_sets(rows.link_sets(), components);
+  std::string sets = check_link_sets(rows.link_sets(), kAnyComponent);
   if (!sets.empty()) return sets;
+  for (const v1::LinkSet& set : rows.link_sets()) {
+    for (std::uint32_t id : set.ids()) checked.highest_in_sets = std::max(checked.highest_in_sets, id);
+  }
   const std::uint64_t size = out.end - out.base;
   out.rows.reserve(static_cast<std::size_t>(count));
   std::uint64_t offset = 0;
@@ -55,13 +63,23 @@ std::string read_rows(const v1::RowTable& rows, std::uint32_t components, CodeSt
     if (offset >= size) return fmt::format("row {} begins at {} of {} bytes", i, offset, size);
     link += static_cast<std::uint32_t>(rows.link_delta(i));
     const auto flag = static_cast<std::uint8_t>(rows.flags()[static_cast<std::size_t>(i)]);
-    std::string problem =
-        check_row(link, flag, components, static_cast<std::uint32_t>(rows.link_sets_size()));
+    std::string problem = check_row(link, flag, static_cast<std::uint32_t>(rows.link_sets_size()));
     if (!problem.empty()) return fmt::format("row {}: {}", i, problem);
     out.rows.push_back({static_cast<std::uint32_t>(offset), link, static_cast<v1::RowFlag>(flag)});
   }
   out.index_rows();
   return {};
+}
+
+// Where links of the rows lead to a component above.
+std::string check_components(const CheckedCode& code, std::uint32_t components) {
+  if (code.highest_in_sets > components)
+    return fmt::format("a link set names component {} of {}", code.highest_in_sets, components);
+  const std::vector<CodeRow>& rows = code.state.rows;
+  const auto wrong = std::ranges::find_if(
+      rows, [&](const CodeRow& row) { return (row.link & 1) == 0 && row.link >> 1 > components; });
+  if (wrong == rows.end()) return {};
+  return fmt::format("row {}: link {} leads nowhere", wrong - rows.begin(), wrong->link);
 }
 
 }  // namespace
@@ -85,24 +103,37 @@ std::size_t CodeState::search_rows(std::uint64_t offset) const {
   return static_cast<std::size_t>(after - rows.begin());
 }
 
-Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits) {
+Result<CheckedCode> check_code(const v1::CodeObject& code, const Limits& limits) {
   std::string problem = check_range(code, limits);
-  CodeState state;
+  CheckedCode checked;
   if (problem.empty()) {
-    state.id = code.id();
-    state.base = code.base();
-    state.end = code.base() + size_of(code);
-    state.machine_code = code.code();
-    if (plan != nullptr) {
-      state.plan = plan->id;
-      state.level = plan->lowest_level();
-      problem = read_rows(code.rows(), plan->component_counts.back(), state);
+    checked.state.id = code.id();
+    checked.state.base = code.base();
+    checked.state.end = code.base() + size_of(code);
+    checked.state.machine_code = code.code();
+    if (code.plan_id() != 0) {
+      problem = read_rows(code.rows(), checked);
     } else if (code.rows().offset_delta_size() != 0) {
       problem = "has rows, but no plan";
     }
   }
   if (!problem.empty()) return invalid(fmt::format("code object {}: {}", code.id(), problem));
-  return state;
+  return checked;
+}
+
+Result<CodeState> fit_code(CheckedCode code, const PlanState* plan) {
+  if (plan == nullptr) return std::move(code.state);
+  if (const std::string problem = check_components(code, plan->component_counts.back()); !problem.empty())
+    return invalid(fmt::format("code object {}: {}", code.state.id, problem));
+  code.state.plan = plan->id;
+  code.state.level = plan->lowest_level();
+  return std::move(code.state);
+}
+
+Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits) {
+  Result<CheckedCode> checked = check_code(code, limits);
+  if (!checked.ok()) return checked.error();
+  return fit_code(std::move(*checked), plan);
 }
 
 }  // namespace tailor::process

@@ -73,9 +73,22 @@ struct CodeState {
   std::size_t search_rows(std::uint64_t offset) const;
 };
 
-// Checks range, rows (growing offsets inside the code, known flags) and links (existing components of the
-// lowest level of `plan`). `plan` is NULL exactly when code.plan_id() is 0; then there may be no rows. The
-// error says what is wrong first. Pure.
+// What can be said of a code object without its plan.
+struct CheckedCode {
+  CodeState state;                    // without plan and level
+  std::uint32_t highest_in_sets = 0;  // component that a link set names, 0: none does
+};
+
+// Checks range, rows (growing offsets inside the code, known flags) and links, as far as no plan tells how
+// many components there are. Code without a plan may have no rows. The error says what is wrong first. Pure,
+// and linear in the size of the code.
+Result<CheckedCode> check_code(const v1::CodeObject& code, const Limits& limits);
+
+// The rest: all components exist on the lowest level of `plan`, which is NULL exactly when the code has none.
+// Pure, and quick beside the other check.
+Result<CodeState> fit_code(CheckedCode code, const PlanState* plan);
+
+// Both.
 Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits);
 
 }  // namespace tailor::process

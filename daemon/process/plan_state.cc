@@ -13,34 +13,54 @@
 namespace tailor::process {
 namespace {
 
-// The edges of a graph over nodes 0 .. n-1.
-using Graph = std::vector<std::vector<std::uint32_t>>;
+// A graph over nodes 0 .. n-1, in three pieces of memory however many edges it has.
+class Graph {
+ public:
+  explicit Graph(std::size_t nodes) : first_(nodes + 1) {}
 
-// True if the edges lead back to where they came from. Iterative: depth is what the engine says it is.
-bool has_cycle(const Graph& graph) {
-  enum class Mark : std::uint8_t { kNew, kOpen, kDone };
-  std::vector<Mark> marks(graph.size(), Mark::kNew);
-  std::vector<std::pair<std::uint32_t, std::size_t>> path;
-  for (std::uint32_t start = 0; start < graph.size(); ++start) {
-    if (marks[start] != Mark::kNew) continue;
-    path.push_back({start, 0});
-    marks[start] = Mark::kOpen;
-    while (!path.empty()) {
-      auto& [node, next] = path.back();
-      if (next == graph[node].size()) {
-        marks[node] = Mark::kDone;
-        path.pop_back();
-        continue;
-      }
-      const std::uint32_t target = graph[node][next++];
-      if (marks[target] == Mark::kOpen) return true;
-      if (marks[target] == Mark::kDone) continue;
-      marks[target] = Mark::kOpen;
-      path.push_back({target, 0});
-    }
+  void add(std::uint32_t from, std::uint32_t to) {
+    edges_.push_back({from, to});
+    ++first_[from + 1];
   }
-  return false;
-}
+
+  // True if the edges lead back to where they came from. Iterative: depth is what the engine says it is.
+  bool has_cycle() {
+    sort_edges();
+    enum class Mark : std::uint8_t { kNew, kOpen, kDone };
+    std::vector<Mark> marks(first_.size() - 1, Mark::kNew);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> path;  // nodes, and the next edge of each
+    for (std::uint32_t start = 0; start < marks.size(); ++start) {
+      if (marks[start] != Mark::kNew) continue;
+      path.push_back({start, first_[start]});
+      marks[start] = Mark::kOpen;
+      while (!path.empty()) {
+        auto& [node, next] = path.back();
+        if (next == first_[node + 1]) {
+          marks[node] = Mark::kDone;
+          path.pop_back();
+          continue;
+        }
+        const std::uint32_t target = edges_[next++].second;
+        if (marks[target] == Mark::kOpen) return true;
+        if (marks[target] == Mark::kDone) continue;
+        marks[target] = Mark::kOpen;
+        path.push_back({target, first_[target]});
+      }
+    }
+    return false;
+  }
+
+ private:
+  void sort_edges() {
+    std::ranges::sort(edges_, {}, &Edge::first);
+    for (std::size_t node = 1; node < first_.size(); ++node) first_[node] += first_[node - 1];
+  }
+
+  using Edge = std::pair<std::uint32_t, std::uint32_t>;
+  std::vector<Edge> edges_;
+  std::vector<std::uint32_t>
+      first_;  // edge of each node, once they are sorted; until then how many the one before has
+};
 
 std::string check_links(const v1::Level& level, std::uint32_t above) {
   if (static_cast<std::uint32_t>(level.links_size()) != level.component_count()) {
@@ -56,35 +76,38 @@ std::string check_links(const v1::Level& level, std::uint32_t above) {
   return {};
 }
 
-// Places of those that are described, from 0 on: a message that claims millions and describes one costs one.
-using Places = std::unordered_map<std::uint32_t, std::uint32_t>;
+// Those that are described, in order: a message that claims millions and describes one costs one.
+using Described = std::vector<std::uint32_t>;
 
-std::string check_components(const v1::Level& level, Places& places) {
+std::string check_components(const v1::Level& level, Described& described) {
+  described.reserve(static_cast<std::size_t>(level.components_size()));
   for (const v1::Component& component : level.components()) {
     if (component.id() == 0 || component.id() > level.component_count()) {
       return fmt::format("describes component {} of {}", component.id(), level.component_count());
     }
-    if (!places.emplace(component.id(), static_cast<std::uint32_t>(places.size())).second) {
-      return fmt::format("describes component {} twice", component.id());
-    }
+    described.push_back(component.id());
   }
-  return {};
+  std::ranges::sort(described);
+  const auto twice = std::ranges::adjacent_find(described);
+  return twice == described.end() ? std::string() : fmt::format("describes component {} twice", *twice);
 }
 
 // Who is not described has no inputs, and ends no cycle.
-std::string check_inputs(const v1::Level& top, const Places& places) {
-  Graph graph(places.size());
+std::string check_inputs(const v1::Level& top, const Described& described) {
+  const auto place = [&](std::uint32_t id) {
+    return static_cast<std::uint32_t>(std::ranges::lower_bound(described, id) - described.begin());
+  };
+  Graph graph(described.size());
   for (const v1::Component& component : top.components()) {
-    std::vector<std::uint32_t>& edges = graph[places.at(component.id())];
     for (std::uint32_t input : component.inputs()) {
       if (input == 0 || input > top.component_count()) {
         return fmt::format("component {} has input {}, which does not exist", component.id(), input);
       }
-      if (const auto described = places.find(input); described != places.end())
-        edges.push_back(described->second);
+      const std::uint32_t to = place(input);
+      if (to < described.size() && described[to] == input) graph.add(place(component.id()), to);
     }
   }
-  return has_cycle(graph) ? "the inputs of its components form a cycle" : std::string();
+  return graph.has_cycle() ? "the inputs of its components form a cycle" : std::string();
 }
 
 std::string check_pipelines(const v1::Plan& plan, const std::vector<std::uint32_t>& counts) {
@@ -110,10 +133,10 @@ std::string check_pipelines(const v1::Plan& plan, const std::vector<std::uint32_
       if (found == index.end()) {
         return fmt::format("pipeline {} depends on {}, which does not exist", pipeline.id(), before);
       }
-      graph[index[pipeline.id()]].push_back(found->second);
+      graph.add(index[pipeline.id()], found->second);
     }
   }
-  return has_cycle(graph) ? "its pipelines depend on each other in a cycle" : std::string();
+  return graph.has_cycle() ? "its pipelines depend on each other in a cycle" : std::string();
 }
 
 std::string check_head(const v1::Plan& plan, const Limits& limits) {
@@ -147,10 +170,10 @@ std::string check_head(const v1::Plan& plan, const Limits& limits) {
 std::string check_levels(const v1::Plan& plan) {
   for (int i = 0; i < plan.levels_size(); ++i) {
     const v1::Level& level = plan.levels(i);
-    Places places;
-    std::string problem = check_components(level, places);
+    Described described;
+    std::string problem = check_components(level, described);
     if (problem.empty() && i > 0) problem = check_links(level, plan.levels(i - 1).component_count());
-    if (problem.empty() && i == 0) problem = check_inputs(level, places);
+    if (problem.empty() && i == 0) problem = check_inputs(level, described);
     if (!problem.empty()) return fmt::format("level {}: {}", i, problem);
   }
   return {};

@@ -75,11 +75,10 @@ std::vector<CodeId> ProcessState::stop_agent(TimeNs time) {
   return end_resync(time);
 }
 
-Result<ProcessState::Loaded> ProcessState::load_plan(const v1::Plan& plan, TimeNs time) {
-  Result<PlanState> checked = check_plan(plan, limits_);
+Result<ProcessState::Loaded> ProcessState::load_plan(Result<PlanState> checked, TimeNs time) {
   if (!checked.ok()) return checked.error();
   checked->seen = connection_;
-  if (PlanState* old = plans_.live(plan.id())) {
+  if (PlanState* old = plans_.live(checked->id)) {
     Status update = check_update(*old, *checked);
     if (!update.ok()) return update.error();
     const bool grown =
@@ -95,16 +94,28 @@ Result<ProcessState::Loaded> ProcessState::load_plan(const v1::Plan& plan, TimeN
   return Loaded{true};
 }
 
+// An agent that came back brings what it had loaded.
+bool ProcessState::is_said_again(CodeId id) {
+  CodeState* old = code_.live(id);
+  if (old == nullptr || old->seen == connection_) return false;
+  old->seen = connection_;
+  return true;
+}
+
 Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code, TimeNs time) {
-  if (CodeState* old = code_.live(code.id()); old != nullptr && old->seen != connection_) {
-    old->seen = connection_;
-    return Loaded{false};
-  }
+  if (is_said_again(code.id())) return Loaded{false};
+  return load_code(code, check_code(code, limits_), time);
+}
+
+Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code, Result<CheckedCode> whole,
+                                                     TimeNs time) {
+  if (is_said_again(code.id())) return Loaded{false};
   const PlanState* plan = code.plan_id() == 0 ? nullptr : plans_.live(code.plan_id());
   if (code.plan_id() != 0 && plan == nullptr) {
     return invalid(fmt::format("code object {}: its plan {} is not loaded", code.id(), code.plan_id()));
   }
-  Result<CodeState> checked = check_code(code, plan, limits_);
+  if (!whole.ok()) return whole.error();
+  Result<CodeState> checked = fit_code(std::move(*whole), plan);
   if (!checked.ok()) return checked.error();
   if (const std::string problem = StubRanges::problem_of(code); !problem.empty())
     return invalid(fmt::format("code object {}: {}", code.id(), problem));

@@ -17,11 +17,13 @@
 #include <vector>
 
 #include "daemon/process/code_index.h"
+#include "daemon/process/code_state.h"
 #include "daemon/process/component_ranges.h"
 #include "daemon/process/generated_memory.h"
 #include "daemon/process/limits.h"
 #include "daemon/process/memory_map.h"
 #include "daemon/process/plan_index.h"
+#include "daemon/process/plan_state.h"
 #include "daemon/process/region_timeline.h"
 #include "daemon/process/running_executions.h"
 #include "daemon/process/stub_ranges.h"
@@ -64,8 +66,13 @@ class ProcessState {
   struct Loaded {
     bool fresh = true;
   };
-  Result<Loaded> load_plan(const v1::Plan& plan, TimeNs time);
+  Result<Loaded> load_plan(const v1::Plan& plan, TimeNs time) {
+    return load_plan(check_plan(plan, limits_), time);
+  }
   Result<Loaded> load_code(const v1::CodeObject& code, TimeNs time);
+  // The same where the checks were made before, which take long for a large plan or code object.
+  Result<Loaded> load_plan(Result<PlanState> checked, TimeNs time);
+  Result<Loaded> load_code(const v1::CodeObject& code, Result<CheckedCode> whole, TimeNs time);
   Status unload_plan(PlanId id, TimeNs time);
   Status unload_code(CodeId id, TimeNs time);
 
@@ -191,6 +198,7 @@ class ProcessState {
 
   static constexpr std::size_t kFound = 16;
   static std::size_t found_at(std::int32_t tid) { return static_cast<std::uint32_t>(tid) % kFound; }
+  bool is_said_again(CodeId id);
   ThreadContext find_context(std::int32_t tid, TimeNs time) const;
   const Agent* agent_at(TimeNs time) const;
 

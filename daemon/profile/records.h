@@ -119,7 +119,7 @@ struct MappingRecord {
   std::uint64_t begin = 0, size = 0;
   std::uint64_t file_offset = 0;  // of `begin`
   std::string path;  // as the process saw it, or the kernel's name: "[vdso]", "//anon"; "": nothing is there
-  std::string build_id = {};  // of the file, in hexadecimal; "" unknown
+  std::string build_id = {};  // of the file, as proto/base/file_id.h has it; "" unknown
 };
 
 // Functions of a file that samples or their callers were in, as the file had them when it ran.
@@ -132,6 +132,7 @@ struct FileNames {
   };
   std::string path, build_id = {};  // as in MappingRecord; kKernelPath
   std::vector<Function> functions;
+  std::string file_id = {};  // without `build_id`: of the file that was read for them; "" unknown
 };
 inline constexpr const char* kKernelPath = "[kernel]";
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -36,6 +37,17 @@ class ProfileSink {
   virtual void on_accounting(const Accounting& accounting) = 0;
   // Everything up to `watermark` has been given.
   virtual void on_watermark(TimeNs watermark) = 0;
+
+  // on_plan() and on_code() of large ones, which cost much to copy, and which a sink may keep until it has
+  // made something of them. It must not keep them for longer: their process says nothing more meanwhile.
+  virtual void on_shared_plan(ProcessId process, TimeNs loaded,
+                              std::shared_ptr<const tailor::v1::Plan> plan) {
+    on_plan(process, loaded, *plan);
+  }
+  virtual void on_shared_code(ProcessId process, TimeNs loaded,
+                              std::shared_ptr<const tailor::v1::CodeObject> code) {
+    on_code(process, loaded, *code);
+  }
 };
 
 }  // namespace tailor::profile

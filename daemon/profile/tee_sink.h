@@ -1,6 +1,7 @@
 // Gives every call of a sink to several, in order.
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,12 @@ class TeeSink : public ProfileSink {
   void on_plan(ProcessId p, TimeNs t, const v1::Plan& v) override { all(&ProfileSink::on_plan, p, t, v); }
   void on_code(ProcessId p, TimeNs t, const v1::CodeObject& v) override {
     all(&ProfileSink::on_code, p, t, v);
+  }
+  void on_shared_plan(ProcessId p, TimeNs t, std::shared_ptr<const v1::Plan> v) override {
+    all(&ProfileSink::on_shared_plan, p, t, v);
+  }
+  void on_shared_code(ProcessId p, TimeNs t, std::shared_ptr<const v1::CodeObject> v) override {
+    all(&ProfileSink::on_shared_code, p, t, v);
   }
   void on_code_unload(ProcessId p, TimeNs t, CodeId v) override {
     all(&ProfileSink::on_code_unload, p, t, v);

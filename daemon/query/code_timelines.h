@@ -20,7 +20,7 @@ namespace tailor::query {
 // Files by their path; one path may be two files.
 struct CodeFile {
   std::string path;      // as the process saw it, or the kernel's name in brackets
-  std::string build_id;  // in hexadecimal, "" unknown
+  std::string build_id;  // proto/base/file_id.h
   TimeNs mapped = 0;     // when it was first seen
 };
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "daemon/os/content_id.h"
 #include "daemon/os/elf_build_id.h"
 #include "proto/base/errors.h"
 
@@ -190,6 +191,10 @@ std::string ElfFile::build_id() const {
 std::string ElfFile::build_id_in(std::uint64_t offset, std::uint64_t size) const {
   constexpr std::uint64_t kMostOfNotes = 64 << 10;
   return os::build_id_in(read<std::byte>(offset, std::min(size, kMostOfNotes)));
+}
+
+std::string ElfFile::content_id() const {
+  return fd_ ? os::content_id(fd_.get()) : std::string();
 }
 
 bool ElfFile::read_bytes(std::uint64_t offset, void* to, std::uint64_t bytes) const {

@@ -45,6 +45,8 @@ class ElfFile {
 
   // Of a note, in hexadecimal; "" none.
   std::string build_id() const;
+  // As os::content_id(); "" of bytes in memory.
+  std::string content_id() const;
   // CRC-32 of the whole file, as debug links have it; 0 if it cannot be read.
   std::uint32_t checksum() const;
 

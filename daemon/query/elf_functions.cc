@@ -9,11 +9,12 @@
 #include "daemon/query/go_functions.h"
 #include "daemon/query/set_functions.h"
 #include "proto/base/errors.h"
+#include "proto/base/file_id.h"
 
 namespace tailor::query {
 namespace {
 
-// Whether it is the file that was recorded. Its build id says so; where none was recorded, a content that was
+// Whether it is the file that was recorded. Its id says so; where none was recorded, a content that was
 // written since says that it is another one. Other times of a file change without its content: a second name,
 // a changed mode.
 Status same_file(const ElfFile& file, const RecordedFile& recorded) {
@@ -21,7 +22,8 @@ Status same_file(const ElfFile& file, const RecordedFile& recorded) {
     return unavailable(
         fmt::format("the file here is of another machine than the recording's ({})", recorded.machine));
   if (!recorded.build_id.empty()) {
-    if (file.build_id() == recorded.build_id) return Ok{};
+    const std::string here = is_content_id(recorded.build_id) ? file.content_id() : file.build_id();
+    if (here == recorded.build_id) return Ok{};
     return unavailable("the file is another one now");
   }
   if (file.written_ns() > recorded.mapped_ns) return unavailable("the file was written since it was mapped");
@@ -38,6 +40,7 @@ Result<ElfFunctions> read_elf_functions(const std::string& path, const RecordedF
   if (Status same = same_file(*file, recorded); !same) return same.error();
   ElfFunctions out;
   out.build_id = file->build_id();
+  if (recorded.identify) out.file_id = out.build_id.empty() ? file->content_id() : out.build_id;
   for (const Elf64_Phdr& part : file->parts()) {
     if (part.p_type == PT_LOAD) out.segments.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
   }

@@ -23,14 +23,16 @@ struct ElfFunctions {
   std::vector<Segment> segments;
   std::vector<ElfFunction> functions;  // by begin, one for each begin
   std::string build_id;                // in hexadecimal, "" none
+  std::string file_id;                 // proto/base/file_id.h; "" unknown, or not asked for
 };
 
 // What a recording knows of a file that was mapped. Any file fits what is not said.
 struct RecordedFile {
   std::int64_t mapped_ns = INT64_MAX;  // CLOCK_REALTIME
-  std::string build_id = {};           // in hexadecimal
+  std::string build_id = {};           // proto/base/file_id.h
   std::string machine = {};            // of the recording's host, as uname says it
   std::string read_at = {};            // where the file itself is, whatever its path leads to; "" its path
+  bool identify = false;               // who reads it wants its id, for which much of it may have to be read
 };
 
 // Where files of debug information are kept (GDB manual, "Separate Debug Files").
@@ -39,7 +41,7 @@ inline constexpr const char* kDebugRoot = "/usr/lib/debug";
 // Reads `path`: all tables of symbols of the file, the one that it has compressed, that of the file of its
 // debug information (elf_debug_files.h), Go's table of functions, and the entries of the linkage table. Fails
 // for what is no readable ELF file, for one of a machine that the recording's host cannot run, for one that
-// has not the build id that was recorded, and where none was, for one whose content was written after it was
+// has not the id that was recorded, and where none was, for one whose content was written after it was
 // mapped. The content is taken for hostile: sizes are checked against the file, no more than 256 MiB are read
 // of any section, and what is kept of a file is bounded. Functions without a name get one by their `setters`
 // (set_functions.h).

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "daemon/query/thread_begins.h"
+
 namespace tailor::query {
 namespace {
 
@@ -29,6 +31,7 @@ class Summing {
   void add(const FunctionSums::Key& key, const Cell& cell) {
     names_.chain_of(sums_, key.node, chain_);
     if (chain_.empty()) return;
+    if (begins_thread(names_.at(chain_.back()).name)) whole_ += static_cast<double>(cell.samples);
     CellKey as_cell;
     as_cell.kernel = names_.at(chain_.front()).kind == Function::Kind::kKernel;
     if (names_.at(chain_.front()).name.empty())
@@ -49,6 +52,7 @@ class Summing {
   const std::vector<Cost2>& functions() const { return by_function_; }
   const std::vector<CallNode>& tree() const { return tree_; }
   const std::map<std::uint32_t, Amount>& unnamed() const { return unnamed_; }
+  double whole() const { return whole_; }  // samples with a whole call chain
 
  private:
   std::size_t callee(std::size_t caller, std::uint32_t function) {
@@ -61,7 +65,8 @@ class Summing {
   const FunctionSums& sums_;
   const NamedFunctions& names_;
   std::vector<Cost2> by_function_;
-  std::vector<CallNode> tree_;               // the first is the root
+  std::vector<CallNode> tree_;  // the first is the root
+  double whole_ = 0;
   std::map<std::uint32_t, Amount> unnamed_;  // by place
   std::vector<std::uint32_t> chain_;
 };
@@ -146,6 +151,7 @@ Result<FunctionReport> function_report(const Profile& profile, const Selection& 
   add_unnamed(profile, names, sums, scale, options.most_unnamed, report);
   if (with_chain > 0) add_calls(sums.tree(), names, scale, options.least_call, 0, 0, report.calls);
   report.with_chain = samples > 0 ? with_chain / samples : 0;
+  report.whole_chain = samples > 0 ? sums.whole() / samples : 0;
   return report;
 }
 

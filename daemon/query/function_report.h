@@ -48,6 +48,7 @@ struct FunctionReport {
   Share95 rest_unnamed;                // of these
   std::vector<CallRow> calls;          // from the outermost functions down; empty without call chains
   double with_chain = 0;               // part of the samples that brought one
+  double whole_chain = 0;              // part of the samples whose call chain leads to where a thread begins
 };
 
 struct FunctionOptions {

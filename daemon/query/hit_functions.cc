@@ -22,10 +22,12 @@ profile::FileNames::Function function_at(const FunctionNames::Found& found, std:
 }  // namespace
 
 profile::FileNames names_of_file(const profile::RecordingInfo& info, const CodeFile& file,
-                                 const std::unordered_set<std::uint64_t>& offsets, const FindKept& kept) {
+                                 const std::unordered_set<std::uint64_t>& offsets, const FindKept& kept,
+                                 const SymbolCache* cache) {
   const KeptFile found = kept ? kept(file.path, file.build_id) : KeptFile{};
   if (found.is == KeptFile::Is::kLost) return {file.path, file.build_id, {}};
   RecordedFile recorded = recorded_file(info, file);
+  recorded.identify = file.build_id.empty();
   if (found.is == KeptFile::Is::kKept) {
     recorded.read_at = found.path;
     recorded.mapped_ns = INT64_MAX;
@@ -39,8 +41,10 @@ profile::FileNames names_of_file(const profile::RecordingInfo& info, const CodeF
     profile::FileNames::Function function = function_at(at, offset);
     hit.try_emplace(function.begin, std::move(function));
   }
-  profile::FileNames out{file.path, file.build_id, {}};
+  profile::FileNames out{file.path, file.build_id, {}, functions->file().file_id};
   for (auto& [begin, function] : hit) out.functions.push_back(std::move(function));
+  if (cache != nullptr && !out.functions.empty())
+    cache->keep(file.build_id.empty() ? out.file_id : file.build_id, functions->file());
   return out;
 }
 
@@ -110,12 +114,12 @@ void HitFunctions::note_kernel(std::uint64_t address, TimeNs time) {
   hits_ += kernel_.insert(address).second ? 1 : 0;
 }
 
-std::vector<profile::FileNames> HitFunctions::names(const FindKept& kept) const {
+std::vector<profile::FileNames> HitFunctions::names(const FindKept& kept, const SymbolCache* cache) const {
   std::vector<profile::FileNames> out;
   for (const auto& [file, offsets] : files_) {
     const CodeFile& known = timelines_.files()[file];
     if (!known.path.starts_with('/')) continue;
-    if (profile::FileNames names = names_of_file(info_, known, offsets, kept); !names.path.empty())
+    if (profile::FileNames names = names_of_file(info_, known, offsets, kept, cache); !names.path.empty())
       out.push_back(std::move(names));
   }
   if (profile::FileNames names = names_of_kernel(info_, kernel_); !names.functions.empty())

@@ -14,6 +14,7 @@
 
 #include "daemon/profile/sink.h"
 #include "daemon/query/code_timelines.h"
+#include "daemon/query/symbol_cache.h"
 
 namespace tailor::query {
 
@@ -32,9 +33,11 @@ using FindKept = std::function<KeptFile(const std::string& path, const std::stri
 
 // The functions of the file that hold these offsets. Without a path: the file cannot be read, so nothing can
 // be said of it. Without functions: it has no names there, or nothing leads to it. `kept` may be empty: no
-// file was kept. Reads the file: it may take long.
+// file was kept. `cache`, unless NULL, keeps all functions of a file that has any of these. Reads the file:
+// it may take long.
 profile::FileNames names_of_file(const profile::RecordingInfo& info, const CodeFile& file,
-                                 const std::unordered_set<std::uint64_t>& offsets, const FindKept& kept);
+                                 const std::unordered_set<std::uint64_t>& offsets, const FindKept& kept,
+                                 const SymbolCache* cache = nullptr);
 // The same of the kernel that runs here, as far as it is that of the recording.
 profile::FileNames names_of_kernel(const profile::RecordingInfo& info,
                                    const std::unordered_set<std::uint64_t>& addresses);
@@ -62,8 +65,8 @@ class HitFunctions : public profile::ProfileSink {
 
   // Reads the files, and the symbols of the kernel that runs here as far as it is that of the recording. A
   // file that cannot be read is left out; one without names of the functions that were hit has none.
-  // `kept` may be empty: no file was kept.
-  std::vector<profile::FileNames> names(const FindKept& kept = {}) const;
+  // `kept` may be empty: no file was kept. `cache`: as names_of_file() has it.
+  std::vector<profile::FileNames> names(const FindKept& kept = {}, const SymbolCache* cache = nullptr) const;
 
  private:
   // The place of an address is noted within [from, until).

@@ -20,6 +20,7 @@ class LateNames {
  public:
   void on_process(const profile::ProcessRecord& process) { plans_.on_process(process); }
   void on_component(ProcessId process, std::uint32_t id) { plans_.on_component(process, id); }
+  void on_unregistered(ProcessId process, TimeNs first) { plans_.on_unregistered(process, first); }
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan);
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code);
   void on_code_unload(ProcessId process, TimeNs time, CodeId code);

@@ -20,6 +20,9 @@ constexpr TimeNs kToldLate = 1'000'000'000;
 // Executions of a plan that began while it was late: of more no sample finds its own.
 constexpr std::size_t kMostRuns = 256;
 
+// As of process_state.h: an engine before its own agent speaks.
+constexpr std::uint32_t kStart = 0xFFFF'FFFE;
+
 std::uint32_t slot_of(std::uint32_t slot, std::uint32_t generation) {
   return slot << 4 | (generation & 0xF);
 }
@@ -80,9 +83,26 @@ void LatePlans::on_execution(const profile::ExecutionRecord& execution) {
   if (of_plan.size() <= kMostRuns) of_plan.insert(execution.handle);
 }
 
+void LatePlans::on_unregistered(ProcessId process, TimeNs first) {
+  TimeNs& known = processes_[process].unregistered;
+  if (known == kTimeMax) bytes_ += kPlanNode;
+  known = std::min(known, first);
+}
+
+// Whether the first agent of the process was its own, and came after samples had been attributed.
+bool LatePlans::started_unseen(const Process& process) {
+  return !process.keys.empty() && process.unregistered < process.keys.begin()->first &&
+         process.components.contains(kStart);
+}
+
+bool LatePlans::empty() const {
+  return late_ == 0 &&
+         std::ranges::none_of(processes_, [](const auto& each) { return started_unseen(each.second); });
+}
+
 bool LatePlans::came_late(ProcessId process) const {
   const auto known = processes_.find(process);
-  return known != processes_.end() && known->second.late_until != kTimeMin;
+  return known != processes_.end() && (known->second.late_until != kTimeMin || started_unseen(known->second));
 }
 
 bool LatePlans::key_fits(const Process& process, const profile::SampleRecord& sample) {
@@ -148,7 +168,22 @@ void LatePlans::join(ProcessId id, const Process& process, const Plan& plan,
   out.execution = sole;
 }
 
+// As attribution does it: daemon/attribute/attribute.cc, by_component().
+bool LatePlans::name_start(profile::SampleRecord& sample) const {
+  profile::Attribution& out = sample.attribution;
+  const auto known = processes_.find(sample.process);
+  if (known == processes_.end() || !started_unseen(known->second) ||
+      sample.time >= known->second.keys.begin()->first)
+    return false;
+  out.reason = Reason::kNone;
+  out.how = How::kComponentInterval;
+  out.engine_component = kStart;
+  sample.alike = 0;
+  return true;
+}
+
 bool LatePlans::apply(profile::SampleRecord& sample) const {
+  if (sample.attribution.reason == Reason::kNotRegistered && name_start(sample)) return true;
   if (late_ == 0 || !sample.has_tag || sample.tag == TAILOR_TAG_NONE || is_settled(sample.attribution.how))
     return false;
   const auto known = processes_.find(sample.process);

@@ -1,5 +1,6 @@
-// Plans of which an agent told after samples of their time had been attributed: what their tags said was
-// refused then, and the samples wait with the tag. This gives them what attribution would have said.
+// What an agent told after samples of that time had been attributed: plans, whose tags were refused then, and
+// that it is there at all, which an engine says at the end of its start. The samples wait with the tag. This
+// gives them what attribution would have said.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,10 @@ class LatePlans {
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan);
   // At any time for one that was told late itself; beside the samples for all.
   void on_execution(const profile::ExecutionRecord& execution);
-  bool empty() const { return late_ == 0; }
-  // Whether any plan of the process came late.
+  // A sample is there that was attributed before any agent spoke for its process.
+  void on_unregistered(ProcessId process, TimeNs first);
+  bool empty() const;
+  // Whether any plan of the process came late, or its agent.
   bool came_late(ProcessId process) const;
   std::size_t bytes() const { return bytes_; }  // of memory, about
 
@@ -51,7 +54,11 @@ class LatePlans {
     std::map<std::uint32_t, std::vector<Plan>> slots;  // by slot and generation; by load
     TimeNs late_until = kTimeMin;                      // the greatest of them
     std::unordered_map<ExecutionHandle, Run> runs;
+    TimeNs unregistered = kTimeMax;  // when the first such sample was taken, or its block began
   };
+
+  static bool started_unseen(const Process& process);
+  bool name_start(profile::SampleRecord& sample) const;
 
   static bool key_fits(const Process& process, const profile::SampleRecord& sample);
   static const Plan* plan_of(const Process& process, const profile::SampleRecord& sample);

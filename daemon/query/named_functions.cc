@@ -10,10 +10,12 @@
 namespace tailor::query {
 namespace {
 
+constexpr const char* kNotStored = "the profile does not name it";
+
 class Namer {
  public:
-  Namer(const Profile& profile, const std::vector<std::string>& setters)
-      : profile_(profile), info_(profile.recording()), symbols_(profile.names(), setters) {}
+  Namer(const Profile& profile, const std::vector<std::string>& setters, NamesFrom from)
+      : profile_(profile), info_(profile.recording()), from_(from), symbols_(profile.names(), setters) {}
 
   Function name(const CodePlace& place) {
     using Kind = CodePlace::Kind;
@@ -47,6 +49,7 @@ class Namer {
   Function in_kernel(std::uint64_t address) {
     if (const auto* told = profile_.names().find(profile::kKernelPath, "", address))
       return {Function::Kind::kKernel, told->name, told->origin, "", "", told->begin};
+    if (from_ == NamesFrom::kProfile) return {Function::Kind::kKernel, "", "[kernel]", kNotStored};
     if (!kernel_) kernel_.emplace(KernelNames::of_recording(info_));
     const KernelNames::Function found = kernel_->at(address);
     return {Function::Kind::kKernel,
@@ -68,7 +71,7 @@ class Namer {
     out.object = file.path.substr(file.path.rfind('/') + 1);
     if (file.path.starts_with('[')) out.name = file.path;
     if (!file.path.starts_with('/')) return out;
-    NamedCode found = symbols_.function(file.path, offset, recorded_file(info_, file));
+    NamedCode found = in_file_or_profile(file, offset);
     out.name = std::move(found.name);
     out.why = std::move(found.why);
     out.source = std::move(found.source);
@@ -76,16 +79,26 @@ class Namer {
     return out;
   }
 
+  NamedCode in_file_or_profile(const CodeFile& file, std::uint64_t offset) {
+    const RecordedFile recorded = recorded_file(info_, file);
+    if (from_ == NamesFrom::kFilesToo) return symbols_.function(file.path, offset, recorded);
+    const auto* told = profile_.names().find(file.path, recorded.build_id, offset);
+    if (told == nullptr) return {"", kNotStored};
+    return {readable_name(told->name), "", told->origin, told->address};
+  }
+
   const Profile& profile_;
   const profile::RecordingInfo& info_;
+  const NamesFrom from_;
   std::optional<KernelNames> kernel_;  // read where the profile does not say it
   Symbols symbols_;
 };
 
 }  // namespace
 
-NamedFunctions::NamedFunctions(const Profile& profile, const std::vector<std::string>& setters) {
-  Namer namer(profile, setters);
+NamedFunctions::NamedFunctions(const Profile& profile, const std::vector<std::string>& setters,
+                               NamesFrom from) {
+  Namer namer(profile, setters, from);
   for (const CodePlace& place : profile.functions().places) {
     const auto [at, fresh] =
         numbers_.try_emplace(namer.name(place), static_cast<std::uint32_t>(numbers_.size()));

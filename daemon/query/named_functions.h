@@ -33,11 +33,17 @@ std::string_view function_kind_key(Function::Kind kind);
 // "libc.so.6+0x1a2b", with the offset in the file; "0xffffffff81000000" of what is in no file.
 std::string place_name(const CodePlace& place, const Function& function);
 
+// Where names are looked for.
+enum class NamesFrom : std::uint8_t {
+  kFilesToo,  // in files, and in the symbols of the kernel, of this host: as far as they are those that ran
+  kProfile,   // nothing is opened
+};
+
 class NamedFunctions {
  public:
-  // Looks into files, and into the symbols of the kernel, of this host: as far as they are those that ran.
   // Functions without a name get one by their `setters` (set_functions.h).
-  explicit NamedFunctions(const Profile& profile, const std::vector<std::string>& setters = {});
+  explicit NamedFunctions(const Profile& profile, const std::vector<std::string>& setters = {},
+                          NamesFrom from = NamesFrom::kFilesToo);
 
   std::uint32_t of_place(std::uint32_t place) const { return of_place_[place]; }
   // Puts the functions of a call chain into `chain`, innermost first: those of a node of the profile and of

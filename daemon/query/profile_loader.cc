@@ -216,7 +216,12 @@ void ProfileLoader::add_execution(const profile::ExecutionRecord& execution) {
 
 void ProfileLoader::on_samples(std::span<const profile::SampleRecord> samples) {
   if (measures_) return;
-  if (!names_are_whole_) return select(samples);
+  if (!names_are_whole_) {
+    for (const profile::SampleRecord& sample : samples)
+      if (sample.attribution.reason == profile::Reason::kNotRegistered)
+        names_.on_unregistered(sample.process, sample.time);
+    return select(samples);
+  }
   renamed_.assign(samples.begin(), samples.end());
   for (profile::SampleRecord& sample : renamed_) {
     if (names_.apply(sample)) ++named_late_[sample.process];
@@ -336,7 +341,11 @@ bool ProfileLoader::leaves_out(TimeNs first, TimeNs last) const {
 bool ProfileLoader::take(const store::BlockSums& sums) {
   if (measures_) return true;  // samples are not asked for
   if (!are_enough(sums)) return false;
-  for (const auto& [key, sum] : sums.cells) cells_.add(sample_of(key), sum);
+  for (const auto& [key, sum] : sums.cells) {
+    cells_.add(sample_of(key), sum);
+    if (!names_are_whole_ && key.reason == profile::Reason::kNotRegistered)
+      names_.on_unregistered(key.process, sums.first());
+  }
   for (const auto& [place, sum] : sums.places) add_place(place, sum);
   data_->last_time = std::max(data_->last_time, sums.last());
   return true;

@@ -324,6 +324,7 @@ std::string to_json(const Profile& profile, const FunctionReport& report) {
   Json out = summary_json(profile, report.summary);
   out["level"] = "function";
   out["with_call_chain"] = report.with_chain;
+  out["with_whole_call_chain"] = report.whole_chain;
   out["functions"] = function_rows_json(report.functions);
   out["objects"] = Json::array();
   for (const ObjectRow& row : report.objects) {

@@ -8,10 +8,24 @@ void StoredNames::add(const profile::FileNames& names) {
   constexpr std::size_t kNode = 128;
   const auto [file, fresh] = files_.try_emplace({names.path, names.build_id});
   if (fresh) bytes_ += kNode + names.path.size() + names.build_id.size();
+  add_id(names);
   for (const Function& function : names.functions) {
     bytes_ += sizeof function + function.name.size() + function.origin.size();
     file->second.push_back(function);
   }
+}
+
+// Names of which nobody said where they are from may be another file's.
+void StoredNames::add_id(const profile::FileNames& names) {
+  if (!names.build_id.empty()) return;
+  const auto [known, fresh] = ids_.try_emplace(names.path, Id{names.file_id});
+  if (fresh) bytes_ += sizeof(Id) + names.path.size() + names.file_id.size();
+  known->second.several = known->second.several || known->second.id != names.file_id;
+}
+
+std::string StoredNames::file_id(const std::string& path) const {
+  const auto known = ids_.find(path);
+  return known == ids_.end() || known->second.several ? std::string() : known->second.id;
 }
 
 // The longer of two that begin together comes first: the inner one is found first from behind.

@@ -29,11 +29,21 @@ class StoredNames {
   // How many functions of the file are told. Nothing: the file is not; 0: it has no names, or nothing led to
   // it when the recording ended.
   std::optional<std::size_t> count(const std::string& path, const std::string& build_id) const;
+  // Of the file by that path that was mapped without an id: which one was read for its names; "": not known,
+  // or several.
+  std::string file_id(const std::string& path) const;
   std::size_t bytes() const { return bytes_; }  // of memory, about
 
  private:
+  void add_id(const profile::FileNames& names);
+
   using Key = std::pair<std::string, std::string>;
+  struct Id {
+    std::string id;
+    bool several = false;
+  };
   std::map<Key, std::vector<Function>> files_;  // by begin
+  std::map<std::string, Id> ids_;               // by path, of those whose mapping said none
   std::size_t bytes_ = 0;
 };
 

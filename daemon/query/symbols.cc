@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "daemon/query/symbol_cache.h"
 
 namespace tailor::query {
 namespace {
@@ -57,14 +60,20 @@ NamedCode FunctionNames::at(std::uint64_t file_offset) const {
   return {"", elf_.functions.empty() ? "the file has no names of functions" : kNoSymbol};
 }
 
-// Of a file without a build id nothing says that the one at its path is the one that ran: what was read then
-// counts alone.
+// Where no id was recorded with the mapping, the one of the file counts that was read for its names. Without
+// that nothing says that the file at the path is the one that ran: what was read then counts alone.
 NamedCode Symbols::function(const std::string& path, std::uint64_t file_offset,
                             const RecordedFile& recorded) {
   if (const auto* function = stored_.find(path, recorded.build_id, file_offset))
     return {readable_name(function->name), "", function->origin, function->address};
   if (recorded.build_id.empty()) {
     const auto told = stored_.count(path, "");
+    const std::string read = stored_.file_id(path);
+    if (!read.empty()) {
+      RecordedFile with_id = recorded;
+      with_id.build_id = read;
+      return in_file(path, file_offset, with_id);
+    }
     if (told) return {"", *told > 0 ? kNoSymbol : kNoNames};
   }
   return in_file(path, file_offset, recorded);
@@ -79,7 +88,22 @@ NamedCode Symbols::in_file(const std::string& path, std::uint64_t file_offset, c
     else
       file.why = ::access(path.c_str(), F_OK) != 0 ? "the file is gone" : read.error().message;
   }
-  return file.names == nullptr ? NamedCode{"", file.why} : file.names->at(file_offset);
+  NamedCode here = file.names == nullptr ? NamedCode{"", file.why} : file.names->at(file_offset);
+  if (!here.name.empty() || recorded.build_id.empty()) return here;
+  NamedCode kept = in_cache(file, recorded.build_id, file_offset);
+  return kept.name.empty() ? here : kept;
+}
+
+NamedCode Symbols::in_cache(File& file, const std::string& id, std::uint64_t file_offset) const {
+  if (!std::exchange(file.asked_cache, true) && symbol_cache() != nullptr) {
+    if (const auto names = symbol_cache()->find(id)) {
+      file.cached.emplace().add(*names);
+      file.cached->finish();
+    }
+  }
+  const auto* function = file.cached ? file.cached->find("", id, file_offset) : nullptr;
+  if (function == nullptr) return {};
+  return {readable_name(function->name), "", function->origin, function->address};
 }
 
 std::string Symbols::name(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,12 +43,14 @@ class FunctionNames {
   // a name does not get its neighbour's.
   Found find(std::uint64_t file_offset) const;
   NamedCode at(std::uint64_t file_offset) const;
+  const ElfFunctions& file() const { return elf_; }
 
  private:
   ElfFunctions elf_;
 };
 
-// Names by the profile itself, else by the files. Reads every file once. One thread.
+// Names by the profile itself, else by the files, else by what is kept of them (symbol_cache()). Reads every
+// file once. One thread.
 class Symbols {
  public:
   // `stored` must outlive it. Functions without a name get one by their `setters` (set_functions.h).
@@ -63,7 +66,10 @@ class Symbols {
   struct File {
     std::unique_ptr<FunctionNames> names;  // NULL: cannot be read, for this reason
     std::string why;
+    bool asked_cache = false;
+    std::optional<StoredNames> cached;  // nothing: it keeps none
   };
+  NamedCode in_cache(File& file, const std::string& id, std::uint64_t file_offset) const;
   NamedCode in_file(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded);
 
   const StoredNames& stored_;

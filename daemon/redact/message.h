@@ -8,7 +8,7 @@
 
 namespace tailor::redact {
 
-// One recording. One thread.
+// One recording. Any thread.
 class MessageRedactor {
  public:
   MessageRedactor();

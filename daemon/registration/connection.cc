@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/registration/attachment.h"
 #include "daemon/registration/limits.h"
@@ -23,14 +24,15 @@ constexpr std::uint64_t kBeforeConnecting = std::uint64_t{60} << 30;
 }  // namespace
 
 Connection::Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
-                       DescriptorCloser& closer, const UserShares& shares, UserCounts::Taken held,
-                       const DictionaryUse::Most& dictionaries, Admit admit)
+                       DescriptorCloser& closer, MessageReader& reader, const UserShares& shares,
+                       UserCounts::Taken held, const DictionaryUse::Most& dictionaries, Admit admit)
     : id_(id),
       socket_(std::move(socket)),
       process_(std::move(process)),
       sink_(sink),
       counters_(counters),
       closer_(closer),
+      reader_(reader),
       shares_(shares),
       held_(std::move(held)),
       dictionaries_(dictionaries, *shares_.dictionaries, process_.uid()),
@@ -72,6 +74,8 @@ std::size_t Connection::read(const Share& share) {
   const std::uint64_t settled = first == nullptr ? kNothingSettled : first->messages_settled();
   std::size_t packets = 0;
   while (!end_) {
+    begin_to_read();
+    if (is_held()) break;
     if (packets >= share.packets || cost_ >= share.bytes || (waiting_ && waiting_is_large_ && !share.large)) {
       has_more_ = true;
       break;
@@ -98,7 +102,9 @@ std::size_t Connection::read(const Share& share) {
     if (!again) received_tsc_ = ordered_tsc();
     const std::size_t bytes = packet.bytes.size();
     cost_ += bytes + kPacketCost;
-    if (again && waiting_is_large_) {
+    if (again && elsewhere_ > 0) {
+      handle_read();
+    } else if (again && waiting_is_large_) {
       handle_large(std::move(packet));
     } else {
       handle(std::move(packet));
@@ -128,12 +134,39 @@ void Connection::handle(Packet packet) {
   if (packet.oversized) return protocol_error("packet with more bytes or descriptors than any agent sends");
   auto message = parse(packet.bytes);
   if (!message) return greeted() ? reject(message.error().message) : protocol_error(message.error().message);
-  if (is_envelope(*message)) {
-    waiting_ = std::move(packet);
-    waiting_is_large_ = true;
-    return;
-  }
+  if (is_envelope(*message)) return handle_envelope(*message, std::move(packet));
   handle_parsed(std::move(*message), std::move(packet));
+}
+
+// It is handled when it is its turn, and after it was read where that takes long.
+void Connection::handle_envelope(const v1::AgentMessage& envelope, Packet packet) {
+  if (envelope.payload_bytes() > kReadAtOnceBytes) {
+    if (!greeted()) return protocol_error("something else before hello");
+    if (envelope.payload_bytes() > kMaxMessageBytes)
+      return reject(fmt::format("message of {} bytes is too large", envelope.payload_bytes()));
+    elsewhere_ = envelope.payload_bytes();
+  }
+  waiting_ = std::move(packet);
+  waiting_is_large_ = true;
+}
+
+// As soon as its user may have it.
+void Connection::begin_to_read() {
+  if (elsewhere_ == 0 || reading_ || !large_.expired()) return;
+  reading_ = reader_.begin(process_.uid(), waiting_->attached, elsewhere_, sink_.preparation(process_.id()));
+}
+
+bool Connection::is_being_read() const {
+  return elsewhere_ > 0 && !(reading_ && reading_->is_done());
+}
+
+void Connection::handle_read() {
+  cost_ += std::exchange(elsewhere_, 0);
+  auto large = std::exchange(reading_, nullptr)->take();
+  if (!large) return reject(large.error().message);
+  if ((*large)->message().has_hello()) return protocol_error("a second hello");
+  large_ = *large;
+  handle_message({id_, process_.id(), received_tsc_, {}, std::move(*large)}, -1);
 }
 
 void Connection::handle_large(Packet packet) {
@@ -158,18 +191,20 @@ void Connection::handle_parsed(v1::AgentMessage message, Packet packet) {
     waiting_is_large_ = false;
     return;
   }
-  handle_message(std::move(message), packet);
+  handle_message({id_, process_.id(), received_tsc_, std::move(message)}, packet.attached.get());
 }
 
-void Connection::handle_message(v1::AgentMessage message, const Packet& packet) {
+void Connection::handle_message(PeerMessage event, int attached) {
+  v1::AgentMessage& message = event.said();
   if (message.tsc() > received_tsc_) {
     ++counters_.future_times;
     message.set_tsc(received_tsc_);
   }
-  if (auto limit = dictionaries_.take(message)) return beyond(limit->limit, std::move(limit->why));
+  const std::size_t bytes = event.large ? event.large->dictionary_bytes : DictionaryUse::bytes_of(message);
+  if (auto limit = dictionaries_.take(message, bytes)) return beyond(limit->limit, std::move(limit->why));
   switch (message.body_case()) {
     case v1::AgentMessage::kArenaAdd:
-      return handle_arena(message.arena_add(), packet.attached.get());
+      return handle_arena(message.arena_add(), attached);
     case v1::AgentMessage::kThreadAdd: {
       v1::ThreadAdd& add = *message.mutable_thread_add();
       add.set_tid(static_cast<std::uint32_t>(logs_.tid(add.arena(), add.area(), add.use(), add.tid())));
@@ -182,12 +217,12 @@ void Connection::handle_message(v1::AgentMessage message, const Packet& packet) 
       break;
     }
     case v1::AgentMessage::kGoodbye:
-      deliver(std::move(message));
+      deliver(std::move(event));
       return finish(GoneReason::kGoodbye, "");
     default:
       break;
   }
-  deliver(std::move(message));
+  deliver(std::move(event));
 }
 
 // False: not yet.
@@ -231,9 +266,9 @@ void Connection::handle_arena(const v1::ArenaAdd& add, int fd) {
   sink_.on_arena({process_.id(), add.index(), *arena});
 }
 
-void Connection::deliver(v1::AgentMessage message) {
+void Connection::deliver(PeerMessage event) {
   ++counters_.messages;
-  sink_.on_message({id_, process_.id(), received_tsc_, std::move(message)});
+  sink_.on_message(std::move(event));
 }
 
 void Connection::reject(std::string what) {
@@ -288,6 +323,8 @@ void Connection::finish(GoneReason reason, std::string detail) {
   if (end_) return;
   end_ = End{reason, std::move(detail)};
   waiting_.reset();
+  reading_.reset();
+  elsewhere_ = 0;
   logs_.begin_pass();
 }
 
@@ -300,6 +337,7 @@ void Connection::reply(const v1::DaemonMessage& message) {
 
 void Connection::try_settle() {
   if (!mark_ || end_ || !mark_->read_until || bytes_read_ < *mark_->read_until) return;
+  if (!large_.expired()) return;  // what it said last is not where it belongs yet
   if (!mark_->passing) {
     mark_->passing = true;
     logs_.begin_pass();

@@ -17,6 +17,7 @@
 #include "daemon/registration/dictionary_use.h"
 #include "daemon/registration/events.h"
 #include "daemon/registration/log_drain.h"
+#include "daemon/registration/message_reader.h"
 #include "daemon/registration/ordered_tsc.h"
 #include "daemon/registration/packet.h"
 #include "daemon/registration/peer_process.h"
@@ -52,8 +53,8 @@ class Connection {
   };
 
   Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
-             DescriptorCloser& closer, const UserShares& shares, UserCounts::Taken held,
-             const DictionaryUse::Most& dictionaries, Admit admit);
+             DescriptorCloser& closer, MessageReader& reader, const UserShares& shares,
+             UserCounts::Taken held, const DictionaryUse::Most& dictionaries, Admit admit);
   // The socket is closed elsewhere, and soon.
   ~Connection() { closer_.close_connection(process_.uid(), std::move(socket_)); }
 
@@ -70,6 +71,9 @@ class Connection {
   // Reads at most its share (and the whole of its last message). Returns what that cost: bytes, and something
   // a packet.
   std::size_t read(const Share& share);
+  // Nothing more is read before a large message of it was read elsewhere, and is gone. The server is woken
+  // then.
+  bool is_held() const { return !end_ && (is_being_read() || !large_.expired()); }
   // More may be waiting than the last share allowed.
   bool has_more() const { return has_more_ && !end_; }
   // A message was received, and waits to be handled.
@@ -108,6 +112,8 @@ class Connection {
   double debt = 0, said = 0;
   // It is not read for a while: its user sent too many messages.
   bool paused = false;
+  // Its socket is not watched, because it is held.
+  bool unwatched = false;
   // It has said something that was not read yet, as far as the server knows.
   bool ready = false;
   // What it says ends the server's waits. If not, it is asked at each call.
@@ -116,12 +122,16 @@ class Connection {
  private:
   Packet receive();
   void handle(Packet packet);
+  void handle_envelope(const v1::AgentMessage& envelope, Packet packet);
+  void begin_to_read();
+  bool is_being_read() const;
   void handle_large(Packet packet);
+  void handle_read();
   void handle_parsed(v1::AgentMessage message, Packet packet);
-  void handle_message(v1::AgentMessage message, const Packet& packet);
+  void handle_message(PeerMessage event, int attached);
   bool handle_hello(const v1::Hello& hello);
   void handle_arena(const v1::ArenaAdd& add, int fd);
-  void deliver(v1::AgentMessage message);
+  void deliver(PeerMessage event);
   void reject(std::string what);
   // What the message brings is not kept; unlike one that is rejected it does not end the connection in the
   // long run.
@@ -134,6 +144,7 @@ class Connection {
   Sink& sink_;
   Counters& counters_;
   DescriptorCloser& closer_;
+  MessageReader& reader_;
   UserShares shares_;
   UserCounts::Taken held_;  // its descriptors
   DictionaryUse dictionaries_;
@@ -155,8 +166,11 @@ class Connection {
   bool has_more_ = false;
   std::map<std::string, std::uint64_t> beyond_;                        // messages, by limit
   std::map<std::string, std::chrono::steady_clock::time_point> told_;  // limits, and when
-  std::optional<Packet> waiting_;            // was received, and is to be handled before the next
-  bool waiting_is_large_ = false;            // else it is a Hello that has to wait
+  std::optional<Packet> waiting_;  // was received, and is to be handled before the next
+  bool waiting_is_large_ = false;  // else it is a Hello that has to wait
+  std::size_t elsewhere_ = 0;      // bytes of the large one, where another thread is to read it
+  std::shared_ptr<MessageReader::Reading> reading_;  // NULL: it has not begun yet
+  std::weak_ptr<LargeMessage> large_;                // the last one, for as long as somebody works at it
   std::optional<std::uint64_t> last_bytes_;  // the process is gone: it said nothing after so many bytes
 
   // What is to be settled: everything said before `tsc`. Once the agent has put `queued` messages into the

@@ -4,15 +4,6 @@
 
 namespace tailor::registration {
 
-namespace {
-
-// Machine code and what unwinds it have a limit of their own (user-code).
-std::size_t dictionary_bytes(const v1::CodeObject& code) {
-  return code.ByteSizeLong() - code.code().size() - code.eh_frame().size();
-}
-
-}  // namespace
-
 DictionaryUse::DictionaryUse(const Most& most, UserCounts& dictionaries, std::uint32_t uid)
     : most_(most), dictionaries_(dictionaries), uid_(uid), plans_{most.plan_bytes}, code_{most.code_bytes} {}
 
@@ -62,19 +53,27 @@ void DictionaryUse::remove(Table& table, std::uint64_t id) {
   dictionaries_.give_back(uid_, 1);
 }
 
-std::optional<DictionaryUse::Beyond> DictionaryUse::take(const v1::AgentMessage& message) {
+// Machine code and what unwinds it have a limit of their own (user-code).
+std::size_t DictionaryUse::bytes_of(const v1::AgentMessage& message) {
+  if (message.has_plan_load()) return message.plan_load().ByteSizeLong();
+  if (!message.has_code_load()) return 0;
+  const v1::CodeObject& code = message.code_load();
+  return code.ByteSizeLong() - code.code().size() - code.eh_frame().size();
+}
+
+std::optional<DictionaryUse::Beyond> DictionaryUse::take(const v1::AgentMessage& message, std::size_t bytes) {
   switch (message.body_case()) {
     case v1::AgentMessage::kComponentDeclare:
       return take_name(message.component_declare().name());
     case v1::AgentMessage::kRegionKind:
       return take_name(message.region_kind().name());
     case v1::AgentMessage::kPlanLoad:
-      return put(plans_, message.plan_load().id(), message.plan_load().ByteSizeLong(), "process-plans");
+      return put(plans_, message.plan_load().id(), bytes, "process-plans");
     case v1::AgentMessage::kPlanUnload:
       remove(plans_, message.plan_unload().plan_id());
       return std::nullopt;
     case v1::AgentMessage::kCodeLoad:
-      return put(code_, message.code_load().id(), dictionary_bytes(message.code_load()), "process-code");
+      return put(code_, message.code_load().id(), bytes, "process-code");
     case v1::AgentMessage::kCodeUnload:
       remove(code_, message.code_unload().code_id());
       return std::nullopt;

@@ -35,7 +35,11 @@ class DictionaryUse {
   DictionaryUse& operator=(const DictionaryUse&) = delete;
 
   // Counts what the message brings or takes away. Nothing: it is within the limits.
-  std::optional<Beyond> take(const v1::AgentMessage& message);
+  std::optional<Beyond> take(const v1::AgentMessage& message) { return take(message, bytes_of(message)); }
+  // The same where bytes_of() is known: it takes long for a large message.
+  std::optional<Beyond> take(const v1::AgentMessage& message, std::size_t bytes);
+  // Of a plan or of code, without its machine code; else 0.
+  static std::size_t bytes_of(const v1::AgentMessage& message);
 
  private:
   // Things that are there, by id. What is said of the same again takes its place.

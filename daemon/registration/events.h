@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/registration/large_message.h"
 #include "proto/base/ids.h"
 #include "tailor/v1/registration.pb.h"
 
@@ -46,6 +47,10 @@ struct PeerMessage {
   ProcessId process;
   std::uint64_t received_tsc = 0;
   v1::AgentMessage message;
+  std::shared_ptr<LargeMessage> large = {};  // it is this one, and `message` is empty; NULL: it is `message`
+
+  const v1::AgentMessage& said() const { return large ? large->message() : message; }
+  v1::AgentMessage& said() { return large ? large->message() : message; }
 };
 
 // An arena was mapped. Its slots may be read for as long as the pointer is held, from any thread.
@@ -112,6 +117,10 @@ class Sink {
   virtual ~Sink() = default;
   // The wait of Server::poll() is over: what follows is work.
   virtual void on_awake() {}
+  // Whether that process may register now. If not, it is asked again some ten milliseconds later.
+  virtual bool may_begin(ProcessId /*process*/) { return true; }
+  // How large messages of that process are prepared, from now on. Empty: they are not.
+  virtual Prepare preparation(ProcessId /*process*/) { return {}; }
   virtual void on_connected(const PeerConnected& event) = 0;
   virtual void on_message(PeerMessage event) = 0;
   virtual void on_arena(const ArenaMapped& event) = 0;

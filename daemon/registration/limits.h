@@ -65,10 +65,14 @@ inline constexpr std::size_t kPacketsAShare = 64;
 inline constexpr std::size_t kBytesAShare = 64 * 1024;
 inline constexpr std::size_t kRecordsAShare = 16 * 1024;
 inline constexpr std::size_t kAreasAShare = 512;  // heads looked at
-// ... then who asked for least of late gets more, up to so much for all together. A large message is read
-// whole.
+// ... then who asked for least of late gets more, up to so much for all together. A message that does not
+// fit into a packet is taken whole.
 inline constexpr std::size_t kBytesAPoll = 2 * 1024 * 1024;
 inline constexpr std::size_t kRecordsAPoll = 500'000;
+// A message with more bytes is read on a thread of its user. Of each user so many bytes may be in messages
+// that are being read there, or were read and are still worked at.
+inline constexpr std::size_t kReadAtOnceBytes = 256 * 1024;
+inline constexpr std::size_t kLargeBytesOfUser = kMaxMessageBytes;
 // What a packet costs beside its bytes.
 inline constexpr std::size_t kPacketCost = 512;
 // New connections and new processes: each costs far more than a message.

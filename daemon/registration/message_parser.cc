@@ -88,15 +88,20 @@ Status validate_notice(const v1::Notice& notice) {
 }  // namespace
 
 Result<v1::AgentMessage> parse(std::string_view bytes) {
+  v1::AgentMessage message;
+  if (Status parsed = parse(bytes, message); !parsed) return parsed.error();
+  return message;
+}
+
+Status parse(std::string_view bytes, v1::AgentMessage& message) {
   if (bytes.size() > kMaxMessageBytes)
     return exhausted(fmt::format("message of {} bytes is too large", bytes.size()));
   Status budget = check_wire_budget(bytes, *v1::AgentMessage::descriptor(), kMaxElements);
   if (!budget) return budget.error();
-  v1::AgentMessage message;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return invalid(fmt::format("message of {} bytes is not an AgentMessage", bytes.size()));
   }
-  return message;
+  return Ok{};
 }
 
 bool is_envelope(const v1::AgentMessage& message) {

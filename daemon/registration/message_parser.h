@@ -12,6 +12,8 @@ namespace tailor::registration {
 // Decodes; says nothing yet about what the message says. The error is one of a peer that does not speak the
 // protocol, or of a string that is not UTF-8.
 Result<v1::AgentMessage> parse(std::string_view bytes);
+// The same, into a message that is empty.
+Status parse(std::string_view bytes, v1::AgentMessage& message);
 
 // A packet that only announces a memfd with the real message in it.
 bool is_envelope(const v1::AgentMessage& message);

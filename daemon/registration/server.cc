@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -82,6 +81,8 @@ std::size_t share_of_descriptors(std::size_t most) {
 Server::Server(ServerOptions options, Sink& sink)
     : options_(std::move(options)),
       sink_(sink),
+      wakeup_(std::make_shared<const Wakeup>()),
+      reader_(kLargeBytesOfUser, wakeup_),
       shares_{std::make_shared<UserCounts>(share_of_descriptors(options_.user_descriptors)),
               std::make_shared<UserCounts>(options_.user_dictionaries)},
       user_messages_(options_.user_messages_a_second) {}
@@ -95,13 +96,12 @@ Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Sink& sink
 
 Status Server::bind() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  wakeup_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   spare_ = open_spare();
-  if (!epoll_ || !wakeup_) return system_error("agent socket");
+  if (!epoll_ || !wakeup_->ok()) return system_error("agent socket");
   Status listening =
       options_.inherited_listener >= 0 ? take_over(options_.inherited_listener) : make_listener();
   if (!listening.ok()) return listening;
-  if (!watch(listener_.get(), 0) || !watch(wakeup_.get(), kWakeUp)) return system_error("epoll");
+  if (!watch(listener_.get(), 0) || !watch(wakeup_->descriptor(), kWakeUp)) return system_error("epoll");
   return Ok{};
 }
 
@@ -160,12 +160,6 @@ void Server::unwatch(int fd) {
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void Server::wake() {
-  const std::uint64_t one = 1;
-  // A full counter is a wake-up that is already under way.
-  [[maybe_unused]] const ssize_t written = ::write(wakeup_.get(), &one, sizeof one);
-}
-
 void Server::wait(int timeout_ms) {
   // Room for all: who is not told of now would have to wait until the next call.
   std::vector<epoll_event> events(2 * connections_.size() + 2);
@@ -178,8 +172,7 @@ void Server::wait(int timeout_ms) {
     const std::uint64_t token = events[static_cast<std::size_t>(i)].data.u64;
     newcomers = newcomers || token == 0;
     if (token == kWakeUp) {
-      std::uint64_t times = 0;
-      [[maybe_unused]] const ssize_t got = ::read(wakeup_.get(), &times, sizeof times);
+      wakeup_->clear();
       continue;
     }
     const auto found = connections_.find(token & ~kProcessEnd);
@@ -229,7 +222,7 @@ void Server::read_messages(std::vector<Connection*>& connections) {
   std::vector<Connection*> more;
   for (Connection* connection : connections) {
     const bool may_have_said = connection->ready || !connection->ends_waits || connection->paused ||
-                               connection->has_waiting() || connection->has_more();
+                               connection->unwatched || connection->has_waiting() || connection->has_more();
     if (!may_have_said) continue;
     connection->ready = false;
     read_one(*connection, {kPacketsAShare, kBytesAShare, false});
@@ -273,6 +266,8 @@ void Server::read_one(Connection& connection, const Connection::Share& share) {
   connection.debt += static_cast<double>(cost);
   connection.said += static_cast<double>(cost);
   user_messages_.read(uid, connection.id(), connection.messages_read());
+  hold(connection, connection.is_held());
+  if (connection.unwatched) return;
   const bool said_little =
       connection.messages_read() > 0 && connection.said <= kLittle && !connection.has_more();
   let_end_waits(connection, !said_little);
@@ -285,6 +280,18 @@ void Server::let_end_waits(Connection& connection, bool ends_waits) {
   event.events = ends_waits ? static_cast<std::uint32_t>(EPOLLIN) : 0;
   event.data.u64 = connection.id();
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket(), &event);
+}
+
+// Also the end of a connection would wake us all the time, before what was said there is read.
+void Server::hold(Connection& connection, bool held) {
+  if (connection.unwatched == held) return;
+  connection.unwatched = held;
+  connection.ends_waits = true;
+  if (held) {
+    unwatch(connection.socket());
+  } else if (!watch(connection.socket(), connection.id())) {
+    connection.ends_waits = false;  // it is asked at each call
+  }
 }
 
 // What is not read must not wake us either.
@@ -374,8 +381,8 @@ void Server::admit_connection(UniqueFd& socket, const ucred& credentials) {
   }
   ConnectionId id = next_id_++;
   auto connection = std::make_unique<Connection>(
-      id, std::move(socket), std::move(*process), sink_, counters_, closer_, shares_, std::move(held),
-      options_.process_dictionaries,
+      id, std::move(socket), std::move(*process), sink_, counters_, closer_, reader_, shares_,
+      std::move(held), options_.process_dictionaries,
       [this](const Connection& newcomer, const v1::Hello& hello) { return admit(newcomer, hello); });
   if (!watch(connection->socket(), id) || !watch(connection->process().pidfd(), id | kProcessEnd)) {
     unwatch(connection->socket());
@@ -406,7 +413,7 @@ Connection::Admission Server::admit(const Connection& newcomer, const v1::Hello&
     if (other->end() || other->hung_up()) return {What::kLater, {}, ""};
     return {What::kNo, {}, "this process is registered already"};
   }
-  if (hellos_left_ == 0) return {What::kLater, {}, ""};
+  if (hellos_left_ == 0 || !sink_.may_begin(process)) return {What::kLater, {}, ""};
   --hellos_left_;
   // Sampling goes by pid: it must not be another's by now.
   if (Status same = newcomer.process().check_again(); !same)

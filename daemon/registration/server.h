@@ -17,8 +17,10 @@
 #include "daemon/registration/dictionary_use.h"
 #include "daemon/registration/events.h"
 #include "daemon/registration/limits.h"
+#include "daemon/registration/message_reader.h"
 #include "daemon/registration/reading_order.h"
 #include "daemon/registration/user_messages.h"
+#include "daemon/registration/wakeup.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
 
@@ -57,7 +59,7 @@ class Server {
   // silent. The first word after a silence, and whoever says much, ends it at once.
   void poll(int timeout_ms);
   // Any thread. Ends the wait of poll(), or the next one.
-  void wake();
+  void wake() { wakeup_->wake(); }
 
   // How full the fullest log was that poll() has read since the last call, from 0 to 1.
   double take_fullest_log() { return std::exchange(fullest_log_, 0.0); }
@@ -99,6 +101,7 @@ class Server {
   void unwatch(int fd);
   void wait(int timeout_ms);
   void let_end_waits(Connection& connection, bool ends_waits);
+  void hold(Connection& connection, bool held);
   void reap();
   void remember(const Connection& connection, LogPositions positions);
   std::size_t connections_of(std::uint32_t uid) const;
@@ -107,12 +110,13 @@ class Server {
   Sink& sink_;
   UniqueFd listener_;
   UniqueFd epoll_;
-  UniqueFd wakeup_;
+  std::shared_ptr<const Wakeup> wakeup_;
   UniqueFd spare_;  // given up for a moment to turn peers away when no descriptors are left
   bool bound_ = false;
   Counters counters_;
   // These outlive the connections.
   DescriptorCloser closer_;
+  MessageReader reader_;
   Connection::UserShares shares_;
   ConnectionId next_id_ = 1;
   std::map<ConnectionId, std::unique_ptr<Connection>> connections_;

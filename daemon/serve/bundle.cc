@@ -56,12 +56,15 @@ class Further {
 class Bundler {
  public:
   // `code`: whether listings may be read, else why not.
-  Bundler(Json& responses, const std::string& root, Status code)
-      : responses_(responses), root_(root), code_(std::move(code)) {}
+  Bundler(Json& responses, const std::string& root, Status code, KnownNames& names)
+      : responses_(responses), root_(root), code_(std::move(code)), names_(names) {}
 
   void put(const std::string& name, const Result<Json>& answer) {
     responses_[root_ + name] = answer.ok() ? *answer : error_json(answer.error());
   }
+
+  // A smaller picture of the functions of what is one among many.
+  void take_fewer_nodes() { nodes_ = kFewNodes; }
 
   // All views of samples, of the source that is shown by default or of another one.
   void put_views(const View& view, const std::string& source) {
@@ -70,6 +73,7 @@ class Bundler {
     const std::string and_more = more.empty() ? "" : "&" + more;
     put("/profile" + only, profile_json(view));
     put("/flame" + only, flame_json(view, query::default_flame_order()));
+    put("/functions" + only, functions_json(view, *names_.of(view.whole), {nodes_}));
     put("/timeline" + only, timeline_json(view, {}));
     put("/timeline?lanes=thread" + and_more, timeline_json(view, {200, query::Lanes::kThread, {}}));
     put("/threads" + only, threads_json(view));
@@ -91,14 +95,16 @@ class Bundler {
     }
   }
 
+  static constexpr std::size_t kFewNodes = 300;
   Json& responses_;
   std::string root_;
   Status code_;
+  KnownNames& names_;
+  std::size_t nodes_ = FunctionsRequest{}.nodes;
 };
 
 // All of a view, of the event that is shown by default.
-void put_first(const View& view, const std::string& root, Status code, Json& responses) {
-  Bundler out(responses, root, std::move(code));
+void put_first(const View& view, Bundler out) {
   out.put_views(view, "");
   out.put("/sources", sources_json(view));
   out.put("/iterations", iterations_json(view, query::IterationsFrom::kBest));
@@ -108,7 +114,7 @@ void put_first(const View& view, const std::string& root, Status code, Json& res
 }
 
 // The views of its other events. `put` says whether it took those of one.
-Status put_other_sources(const View& view, const std::string& root, const Status& code, const Stop& stop,
+Status put_other_sources(const View& view, const std::function<Bundler(Json&)>& bundler, const Stop& stop,
                          const std::function<bool(const Json&)>& put) {
   const auto shown = query::default_source(view.profile, view.selection);
   for (const auto& [index, total] : query::totals_by_source(view.profile, view.selection)) {
@@ -119,7 +125,7 @@ Status put_other_sources(const View& view, const std::string& root, const Status
     auto other = make_view({view.whole, view.selection}, filters);
     if (!other) continue;
     Json answers = Json::object();
-    Bundler(answers, root, code).put_views(*other, filters.source);
+    bundler(answers).put_views(*other, filters.source);
     if (!put(answers)) break;
   }
   return Ok{};
@@ -144,7 +150,8 @@ Status put_comparisons(const std::vector<View>& views, const Stop& stop, Further
 }  // namespace
 
 Result<Json> Service::bundle(const Target& target, const Access& access, const Stop& stop) {
-  const Detail everything = Detail::kSamples.with(Detail::kCode).with(Detail::kSlices);
+  const Detail everything =
+      Detail::kSamples.with(Detail::kCode).with(Detail::kSlices).with(Detail::kFunctions);
   auto whole = open(target, {}, everything, access, stop);
   if (!whole) return whole.error();
   const std::string id = whole->id.empty() ? "all" : whole->id;
@@ -160,9 +167,13 @@ Result<Json> Service::bundle(const Target& target, const Access& access, const S
   auto put_all = [&](const Target& one, const std::string& name, bool always) -> Status {
     auto view = open(one, {}, everything, access, stop);
     if (!view) return view.error();
-    const std::string root = "executions/" + name;
-    put_first(*view, root, may_read_code(*view, access), responses);
-    return put_other_sources(*view, root, may_read_code(*view, access), stop, [&](const Json& answers) {
+    const auto bundler = [&](Json& into) {
+      Bundler out(into, "executions/" + name, may_read_code(*view, access), names_);
+      if (!always) out.take_fewer_nodes();
+      return out;
+    };
+    put_first(*view, bundler(responses));
+    return put_other_sources(*view, bundler, stop, [&](const Json& answers) {
       if (always) responses.update(answers);
       return always || further.put(answers);
     });

@@ -9,6 +9,7 @@
 #include "daemon/query/flame.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/view.h"
+#include "daemon/serve/view_functions.h"
 #include "daemon/serve/views.h"
 #include "tailor/v1/control.pb.h"
 
@@ -32,6 +33,9 @@ struct TimelineView {
 struct FlameView {
   std::vector<query::FlameLevel> order = query::default_flame_order();
 };
+struct FunctionsView {
+  FunctionsRequest request;
+};
 struct ListingView {
   std::string plan_key;  // empty: the most expensive
 };
@@ -47,8 +51,8 @@ struct SamplesView {
   std::size_t limit = 200'000;
   bool slices = false;  // of more samples than that: sums over slices of time
 };
-using ViewKind = std::variant<ProfileView, TimelineView, FlameView, ListingView, MemoryView, ThreadsView,
-                              IterationsView, SourcesView, SamplesView>;
+using ViewKind = std::variant<ProfileView, TimelineView, FlameView, FunctionsView, ListingView, MemoryView,
+                              ThreadsView, IterationsView, SourcesView, SamplesView>;
 struct ViewRequest {
   Target target;
   Filters filters;

@@ -176,8 +176,14 @@ std::optional<ViewKind> take_view(std::string_view name, Taker& take) {
       if (!parsed) take.fail(parsed.error().message);
       if (parsed) view.order = std::move(*parsed);
       if (query::has_functions(view.order))
-        take.fail("functions are not shown here: `tailor flame` has them");
+        take.fail("functions are not levels here: executions/{id}/functions has them");
     }
+    return view;
+  }
+  if (name == "functions") {
+    FunctionsView view;
+    view.request.nodes = take.number<std::size_t>("nodes", 16, 4000).value_or(view.request.nodes);
+    if (const std::string* plan = take.text("plan")) view.request.plan_key = *plan;
     return view;
   }
   if (name == "listing") {

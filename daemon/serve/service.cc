@@ -213,6 +213,8 @@ Result<Json> Service::view(const ViewRequest& request, const Access& access, con
   if (std::holds_alternative<ListingView>(request.kind)) {
     if (Status may = may_read_code(*view, access); !may.ok()) return may.error();
   }
+  if (const auto* functions = std::get_if<FunctionsView>(&request.kind))
+    return functions_json(*view, *names_.of(view->whole), functions->request);
   return view_answer(*view, request.kind);
 }
 
@@ -344,6 +346,7 @@ Result<Json> Service::control(const ControlCall& call, const Access& access) con
 
 Detail detail_of(const ViewKind& kind) {
   if (std::holds_alternative<ListingView>(kind)) return Detail::kCode;
+  if (std::holds_alternative<FunctionsView>(kind)) return Detail::kFunctions;
   const bool sums = std::holds_alternative<ProfileView>(kind) || std::holds_alternative<FlameView>(kind) ||
                     std::holds_alternative<SourcesView>(kind);
   return sums ? Detail::kSums : Detail::kSamples;
@@ -354,6 +357,10 @@ Result<Json> view_answer(const View& view, const ViewKind& kind) {
                         [&](const ProfileView&) { return profile_json(view); },
                         [&](const TimelineView& v) { return timeline_json(view, v.options); },
                         [&](const FlameView& v) { return flame_json(view, v.order); },
+                        [&](const FunctionsView& v) {
+                          const query::NamedFunctions names(*view.whole, {}, query::NamesFrom::kProfile);
+                          return functions_json(view, names, v.request);
+                        },
                         [&](const ListingView& v) { return listing_json(view, v.plan_key); },
                         [&](const MemoryView& v) { return memory_json(view, v.points); },
                         [&](const ThreadsView&) { return threads_json(view); },

@@ -9,6 +9,7 @@
 #include "daemon/serve/access.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/request.h"
+#include "daemon/serve/view_functions.h"
 #include "daemon/serve/views.h"
 #include "proto/base/result.h"
 #include "proto/base/stop.h"
@@ -24,13 +25,17 @@ struct ServiceOptions {
   std::function<Result<v1::ControlReply>(const v1::ControlRequest&, const Access&)> control = {};
   // CPU time in ns that was measured so far, by keys as kind_costs.h has them; empty: no daemon. Any thread.
   std::function<std::map<std::string, double>()> kinds = {};
+  // Where names of functions are looked for. Whoever shows a process chooses the files that it names, so a
+  // daemon opens none for whoever asks.
+  query::NamesFrom names_from = query::NamesFrom::kProfile;
 };
 
 // Any number of threads. An answer reads what is stored and published; a ControlCall alone changes something.
 class Service {
  public:
   // `library` must outlive it.
-  Service(Library& library, ServiceOptions options) : library_(library), options_(std::move(options)) {}
+  Service(Library& library, ServiceOptions options)
+      : library_(library), options_(std::move(options)), names_(options_.names_from) {}
 
   Result<Json> answer(const Request& request, const Access& access, const Stop& stop);
   // Whether it can be answered at once, without the store.
@@ -67,9 +72,10 @@ class Service {
 
   Library& library_;
   ServiceOptions options_;
+  KnownNames names_;
 };
 
-// A view of what is loaded, by its request.
+// A view of what is loaded, by its request. Functions have the names that the profile has.
 Result<Json> view_answer(const View& view, const ViewKind& kind);
 // Whether it needs single samples even without filters.
 Detail detail_of(const ViewKind& kind);

@@ -198,8 +198,11 @@ class StoreLibrary : public Library {
     if (target.what == Target::What::kNewest) note_no_sample(*rows, notes);
     // One that still runs has more to come.
     const bool ended = rows->size() == 1 && rows->front().record.end != kTimeMax;
-    const bool keeps = detail == Detail::kSamples || detail == Detail::kSamples.with(Detail::kCode);
-    const std::string key = ended && keeps ? key_of(rows->front()) + (detail.code ? " code" : "") : "";
+    const bool keeps = detail == Detail::kSamples || detail == Detail::kSamples.with(Detail::kCode) ||
+                       detail == Detail::kFunctions;
+    const std::string key = ended && keeps ? key_of(rows->front()) + (detail.code ? " code" : "") +
+                                                 (detail.functions ? " functions" : "")
+                                           : "";
     if (!key.empty()) {
       if (auto kept = kept_.find(key)) {
         kept->notes = std::move(notes);

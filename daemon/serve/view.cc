@@ -195,6 +195,8 @@ Result<View> make_view(Loaded loaded, const Filters& filters) {
   if (filters.pid) {
     if (Status done = select_process(*filters.pid, view); !done.ok()) return done.error();
   }
+  view.pipeline = filters.pipeline;
+  view.op = filters.op;
   if (Status done = narrow(filters, view); !done.ok()) return done.error();
   return view;
 }

@@ -35,6 +35,8 @@ struct View {
   std::vector<std::string> notes = {};    // of Loaded
   TimeNs origin = 0;                      // begin of the executions, else of the recording
   TimeNs from = kTimeMin, to = kTimeMax;  // [from, to) of the filters
+  std::optional<std::uint32_t> pipeline,
+      op;  // of the filters: of a sample with several owners they have a part
   // The filters for single samples of `whole`; empty: all of the selection.
   std::function<bool(const query::TimedSample&)> keep = {};
 };

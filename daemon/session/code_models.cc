@@ -10,13 +10,14 @@ void CodeModels::connected(const registration::PeerConnected& event) {
 void CodeModels::message(const registration::PeerMessage& event) {
   stacks_.message(event);
   // The ranges of code, for samples in that of plans alone: they need no stack.
-  if (event.message.has_code_load()) {
-    const v1::CodeObject& code = event.message.code_load();
+  const v1::AgentMessage& message = event.said();
+  if (message.has_code_load()) {
+    const v1::CodeObject& code = message.code_load();
     const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
     opener_.add_code(event.process.pid, code.id(), code.base(), size, code.plan_id() != 0);
   }
-  if (event.message.has_code_unload()) {
-    opener_.remove_code(event.process.pid, event.message.code_unload().code_id());
+  if (message.has_code_unload()) {
+    opener_.remove_code(event.process.pid, message.code_unload().code_id());
   }
 }
 

@@ -106,6 +106,14 @@ std::string leave_out(std::span<formats::JitSymbol> symbols) {
                      kMostLines, kMostCode >> 20);
 }
 
+// Where perf lays it out behind the code.
+void add_frames(const formats::JitSymbol& symbol, v1::CodeObject& code) {
+  if (symbol.frames.empty()) return;
+  constexpr std::uint64_t kAlign = 8;
+  code.set_eh_frame(symbol.frames.data(), symbol.frames.size());
+  code.set_eh_frame_address(symbol.address + (symbol.size + kAlign - 1) / kAlign * kAlign);
+}
+
 // A time that a dump gives; 0 where it gives none.
 std::uint64_t tsc_of(std::uint64_t timestamp, bool is_tsc, const ForeignMoment& moment) {
   if (timestamp == 0 || is_tsc) return timestamp;
@@ -274,6 +282,7 @@ std::vector<Speech> ForeignProcess::name_all(Speech first, std::span<const forma
     std::vector<v1::CodeObject> codes;
     do {
       codes.push_back(plan->add(symbols[at], ++codes_, time(symbols[at])));
+      add_frames(symbols[at], codes.back());
       ++at;
     } while (at < symbols.size() && codes.size() < kFunctionsOfAPlan && plan->lines() < kLinesOfAPlan);
     v1::AgentMessage components;

@@ -56,6 +56,8 @@ class ForeignProcess {
   // Bytes that it holds of its files.
   std::size_t memory() const { return dump_.memory(); }
 
+  // It has mapped a jitdump: the next look looks for it.
+  void mapped_dump() { next_look_ = kTimeMin; }
   // It executed another program at `time` (CLOCK_MONOTONIC_RAW): what was read so far, or written before,
   // says nothing of that one, which has files of its own. What the one before had written and nobody had read
   // yet is not read any more: it has no time, or comes too late for its samples.

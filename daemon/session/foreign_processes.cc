@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "daemon/clock/host_clock.h"
@@ -57,6 +58,7 @@ void ForeignProcesses::look(const Moment& moment) {
   ending_ = moment.ending;
   if (moment.follows_children) adopt_children();
   std::erase_if(processes_, [this](const auto& each) { return is_registered(pipeline_, each.first); });
+  reads_dumps_ = std::ranges::any_of(processes_, [](const auto& each) { return each.second.dumps; });
   if (processes_.empty()) return;
   timeline_.reset();
   const TimeNs now = os_.now();
@@ -73,11 +75,16 @@ void ForeignProcesses::look(const Moment& moment) {
       // What it mapped is known for certain when everything was read.
       followed.may_come_back = moment.ending && !moment.all_read;
     }
-    if (!is_pending(followed) &&
-        (followed.over || followed.executed_at || followed.reading->process.is_due(now)))
+    if (!is_pending(followed) && (followed.over || followed.executed_at || followed.look_for_dump ||
+                                  followed.reading->process.is_due(now)))
       look_at(followed);
     ++each;
   }
+}
+
+void ForeignProcesses::mapped_dump(std::int32_t pid) {
+  for (auto at = processes_.lower_bound({pid, 0}); at != processes_.end() && at->first.pid == pid; ++at)
+    at->second.dumps = at->second.look_for_dump = true;
 }
 
 // Nobody reads for it now, and everything that was read is said.
@@ -87,6 +94,7 @@ void ForeignProcesses::look_at(Followed& followed) {
   if (!timeline_) timeline_ = std::make_shared<const clock::Timeline>(pipeline_.timeline());
   if (followed.executed_at) followed.reading->process.executed(*followed.executed_at);
   followed.executed_at.reset();
+  if (std::exchange(followed.look_for_dump, false)) followed.reading->process.mapped_dump();
   followed.since = now;
   followed.last = followed.over;
   followed.reading->busy = true;
@@ -130,8 +138,21 @@ void ForeignProcesses::say() {
   }
 }
 
+// Stacks are unwound before anything else sees them.
+void ForeignProcesses::tell_frames(Speech& speech) const {
+  for (Speech::Event& event : speech.events) {
+    auto* said = std::get_if<registration::PeerMessage>(&event);
+    if (said == nullptr || !said->message.has_code_load()) continue;
+    v1::CodeObject& code = *said->message.mutable_code_load();
+    if (hear_code_ && code.told_by() == v1::TOLD_BY_JITDUMP) hear_code_(said->process, code);
+    code.clear_eh_frame();
+    code.clear_eh_frame_address();
+  }
+}
+
 void ForeignProcesses::say_now(Speech speech) {
   functions_ += speech.functions;
+  tell_frames(speech);
   session::say(std::move(speech), clock::read_tsc(), input_);
 }
 

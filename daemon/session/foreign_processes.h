@@ -37,10 +37,12 @@ struct ForeignLimits {
 // Control thread only.
 class ForeignProcesses {
  public:
+  // Who unwinds stacks hears of code with call frame information; nobody else does.
+  using HearCode = std::function<void(ProcessId, const v1::CodeObject&)>;
   // All must outlive this.
   ForeignProcesses(os::Os& os, pipeline::Pipeline& pipeline, pipeline::Input& input,
-                   ForeignLimits limits = {})
-      : os_(os), pipeline_(pipeline), input_(input), limits_(limits) {}
+                   ForeignLimits limits = {}, HearCode hear_code = {})
+      : os_(os), pipeline_(pipeline), input_(input), limits_(limits), hear_code_(std::move(hear_code)) {}
 
   // Speaks for the process from now on, unless that is done already.
   void add(ProcessId process, NamesFrom names);
@@ -55,6 +57,10 @@ class ForeignProcesses {
   };
   // Looks for what is new.
   void look(const Moment& moment);
+  // The process has mapped a jitdump: the next look looks for it.
+  void mapped_dump(std::int32_t pid);
+  // There are jitdumps, with call frame information perhaps: stacks are cut until it is read.
+  bool reads_dumps() const { return reads_dumps_; }
   // Says what was read by now. Call it each round, and before the watermark moves.
   void say();
 
@@ -91,6 +97,8 @@ class ForeignProcesses {
     TimeNs since = kTimeMax;            // of the look whose findings are not all said
     TimeNs next = kTimeMin;             // when it may be looked at next
     std::uint32_t looks = 0;            // of those that need not wait
+    bool dumps = false;                 // it has mapped a jitdump ...
+    bool look_for_dump = false;         // ... which is to be told when nobody reads
     bool over = false, last = false;    // it has ended; and that look is the last
     bool may_come_back = false;         // it may have mapped a dump that is not known yet
     std::string dump;
@@ -106,6 +114,7 @@ class ForeignProcesses {
   bool settle(ProcessId process, Followed& followed);
   void bound_memory(Followed& followed);
   void say_now(Speech speech);
+  void tell_frames(Speech& speech) const;
   void adopt_children();
   bool is_over(ProcessId process, const Moment& moment) const;
 
@@ -113,6 +122,7 @@ class ForeignProcesses {
   pipeline::Pipeline& pipeline_;
   pipeline::Input& input_;
   const ForeignLimits limits_;
+  const HearCode hear_code_;
   os::UserThreads threads_{4};
   Processes processes_;
   std::set<std::pair<ProcessId, std::uint64_t>> spoken_for_;  // to their end, with their numbers
@@ -120,7 +130,7 @@ class ForeignProcesses {
   std::shared_ptr<const clock::Timeline> timeline_;           // as of the last look
   std::size_t waiting_ = 0;                                   // functions that were read, and not said yet
   std::uint64_t functions_ = 0;
-  bool is_behind_ = false, ending_ = false;
+  bool is_behind_ = false, ending_ = false, reads_dumps_ = false;
 };
 
 }  // namespace tailor::session

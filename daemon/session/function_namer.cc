@@ -29,7 +29,7 @@ constexpr std::size_t kMostInRecord = 1024, kMostOfRecord = std::size_t{64} << 1
 constexpr std::size_t kMostGiven = std::size_t{2} << 20;
 constexpr std::size_t kOfFile = 256, kOfFunction = 160, kOfOffset = 48;  // bytes of memory, about
 
-// Without a build id nothing says that another file by that path is the one that ran.
+// Without an id nothing says that another file by that path is the one that ran.
 query::FindKept only_certain(const query::FindKept& kept) {
   return [kept](const std::string& path, const std::string& build_id) {
     query::KeptFile found = kept ? kept(path, build_id) : query::KeptFile{};
@@ -137,13 +137,18 @@ void FunctionNamer::take_read(TimeNs now) {
 
 void FunctionNamer::learn(const NamedFile& name, File& file, const Read& read) {
   std::size_t more = 0;
+  if (file.functions.empty()) file.file_id = read.names.file_id;
+  // What was read before was another file: nothing says which of both is meant.
+  const bool same = read.names.path.empty() || file.file_id == read.names.file_id;
   for (const Function& function : read.names.functions) {
+    if (!same) break;
     if (file.functions.try_emplace(function.begin, function).second) more += memory_held(function);
   }
   for (const auto& [user, offsets] : read.offsets) {
     std::set<std::uint64_t> begins;
     for (const std::uint64_t offset : offsets) {
-      if (const Function* function = find(file, offset)) {
+      const Function* const function = same ? find(file, offset) : nullptr;
+      if (function != nullptr) {
         begins.insert(function->begin);
       } else if (file.nameless.insert(offset).second) {
         more += kOfOffset;
@@ -187,10 +192,11 @@ void FunctionNamer::start_reading(const NamedFile& name, File& file) {
 
 void FunctionNamer::give(const NamedFile& name, File& file, std::uint32_t user,
                          const std::set<std::uint64_t>& begins) {
-  profile::FileNames names{name.path, name.build_id, {}};
+  const profile::FileNames empty{name.path, name.build_id, {}, file.file_id};
+  profile::FileNames names = empty;
   std::size_t bytes = 0;
   const auto write_them = [&] {
-    const profile::FileNames these = std::exchange(names, {name.path, name.build_id, {}});
+    const profile::FileNames these = std::exchange(names, empty);
     bytes = 0;
     if (!write(user, these)) return;
     for (const Function& function : these.functions) file.given.insert(function.begin);
@@ -208,7 +214,7 @@ void FunctionNamer::give(const NamedFile& name, File& file, std::uint32_t user,
 void FunctionNamer::give_nameless(const NamedFile& name, File& file, std::uint32_t user) {
   const bool is_known = !file.nameless.empty() && file.functions.empty();
   if (!is_known || file.told || !name.build_id.empty() || name.path == profile::kKernelPath) return;
-  file.told = write(user, {name.path, name.build_id, {}});
+  file.told = write(user, {name.path, name.build_id, {}, file.file_id});
 }
 
 bool FunctionNamer::write(std::uint32_t user, const profile::FileNames& names) {

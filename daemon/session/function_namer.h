@@ -59,6 +59,7 @@ class FunctionNamer {
     std::unordered_set<std::uint64_t> nameless;   // offsets
     std::set<std::uint64_t> given;                // functions, by begin, for the data segment at work
     bool told = false;                            // that it has no names
+    std::string file_id;                          // FileNames::file_id, of the file that was read
     Offsets waiting;                              // that nobody looked up
     bool reading = false;
     TimeNs next = kTimeMin;  // when it may be read again

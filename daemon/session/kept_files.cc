@@ -16,12 +16,13 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_scan.h"
-#include "daemon/os/elf_build_id.h"
+#include "daemon/os/content_id.h"
 #include "daemon/os/host_files.h"
 #include "daemon/os/living_folder.h"
 #include "daemon/os/regular_file.h"
@@ -76,8 +77,21 @@ bool is_overlay(const std::string& path) {
   return ::statfs(path.c_str(), &facts) == 0 && facts.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
+// What changes when a file is written; a new name or mode leaves it.
+using Content = std::tuple<off_t, time_t, long>;
+
+Content content_of(const struct stat& facts) {
+  return {facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
+}
+
+bool has_content(const UniqueFd& file, const Content& content) {
+  struct stat facts{};
+  return ::fstat(file.get(), &facts) == 0 && content_of(facts) == content;
+}
+
 struct Opened {
   UniqueFd file;                    // empty: the file was not found
+  Content content = {};             // when it was opened
   std::uint64_t inode = 0;          // as the kernel's records have it, 0: not known
   bool lost = false;                // the file at its path is another one for certain
   std::uint32_t user = UINT32_MAX;  // whose process has mapped it; UINT32_MAX: it was gone
@@ -90,10 +104,11 @@ Opened open_mapped(const std::filesystem::path& proc, const FileMapping& mapped)
   const std::string& path = mapped.name.path;
   const std::string direct = folder / fmt::format("map_files/{:x}-{:x}", mapped.begin, mapped.end);
   const std::string root = (folder / "root").string() + path;
-  const bool by_build_id = !mapped.name.build_id.empty();
-  const MapsLine line = by_build_id ? MapsLine{} : line_of(folder, mapped);
+  const bool by_id = !mapped.name.build_id.empty();
+  const MapsLine line = by_id ? MapsLine{} : line_of(folder, mapped);
   const bool still_there = line.inode != 0 && (mapped.inode == 0 || line.inode == mapped.inode);
   Opened out{{},
+             {},
              mapped.inode != 0 ? mapped.inode : line.inode,
              false,
              os::owner_of(proc / std::to_string(mapped.pid)).value_or(UINT32_MAX)};
@@ -102,13 +117,14 @@ Opened open_mapped(const std::filesystem::path& proc, const FileMapping& mapped)
     UniqueFd file = os::open_regular(each, facts);
     if (!file) continue;
     const bool leads_there = still_there && (each == direct || (each == root && line.name == path));
-    const bool same = by_build_id ? os::elf_build_id(path_of(file)) == mapped.name.build_id
-                                  : leads_there || has_number(facts, mapped);
+    const bool same =
+        by_id ? os::has_id(path_of(file), mapped.name.build_id) : leads_there || has_number(facts, mapped);
     if (!same) continue;
     out.file = std::move(file);
+    out.content = content_of(facts);
     return out;
   }
-  out.lost = !by_build_id && mapped.inode != 0 && !is_overlay(path);
+  out.lost = !by_id && mapped.inode != 0 && !is_overlay(path);
   return out;
 }
 
@@ -155,6 +171,7 @@ class KeptFiles::Keeper {
       if (opened.file) {
         ++held_;
         entry.file = std::make_shared<UniqueFd>(std::move(opened.file));
+        entry.content = opened.content;
       }
       if (held_ > kMostHeld) let_one_go();
       changed_.notify_all();
@@ -172,8 +189,13 @@ class KeptFiles::Keeper {
     if (found == files_.end()) return {};
     const Entry& entry = found->second;
     if (key.build_id.empty() && entry.several) return {Is::kLost};
-    if (entry.file) return {Is::kKept, path_of(*entry.file), entry.file};
-    return {entry.lost ? Is::kLost : Is::kNotKept};
+    if (!entry.file) return {entry.lost ? Is::kLost : Is::kNotKept};
+    const std::shared_ptr<const UniqueFd> file = entry.file;
+    const Content content = entry.content;
+    lock.unlock();  // a file system may not answer
+    // Another one was written into it, and nothing says what it was: an id would.
+    if (key.build_id.empty() && !has_content(*file, content)) return {Is::kLost};
+    return {Is::kKept, path_of(*file), file};
   }
 
   void end() {
@@ -189,6 +211,7 @@ class KeptFiles::Keeper {
       if (inode == 0) inode = of_file;
     }
     std::shared_ptr<const UniqueFd> file;  // of those that read it, too
+    Content content = {};                  // of `file`, when it was opened
     std::uint64_t inode = 0;
     bool waits = false, several = false, lost = false;
     int tries = 0;

@@ -187,7 +187,9 @@ class NamedProfile {
  public:
   explicit NamedProfile(profile::ProfileSink& file) : sink_({&file, &hits_}) {}
   profile::ProfileSink& sink() { return sink_; }
-  std::vector<profile::FileNames> names(const query::FindKept& kept) const { return hits_.names(kept); }
+  std::vector<profile::FileNames> names(const query::FindKept& kept) const {
+    return hits_.names(kept, query::symbol_cache());
+  }
 
  private:
   query::HitFunctions hits_;

@@ -12,6 +12,7 @@
 #include "daemon/capture/host/kernel_watch.h"
 #include "daemon/capture/host/sample_cost.h"
 #include "daemon/os/host_files.h"
+#include "daemon/pipeline/checked_message.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/pace.h"
 #include "daemon/session/pebs_probe.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr TimeNs kSweepInterval = 5'000'000'000;
 constexpr const char* kRequestIsOver = "it was sampled on request, which is over";
 // What runtimes write of their code: well below PipelineOptions::delay.
-constexpr TimeNs kForeignInterval = 100'000'000;
+constexpr TimeNs kForeignInterval = 100'000'000, kDumpInterval = 20'000'000;
 // The reader closes events and hands over what their rings hold in its own time.
 constexpr std::chrono::milliseconds kEndsAfter{20};
 constexpr int kMostWaits = 100;
@@ -39,6 +40,10 @@ constexpr std::chrono::milliseconds kForeignPace{5};
 constexpr int kForeignPatience = 600;
 constexpr int kMostForeignWaits = 6000;
 constexpr int kFirstLookWaits = 200;
+// For the BPF program.
+constexpr std::chrono::milliseconds kReadyPace{2};
+constexpr int kMostReadyWaits = 500;
+constexpr TimeNs kLookAgainAfter = 10'000'000;
 // For files that were hit last: one that never answers holds up the end no longer.
 constexpr int kMostNameWaits = 400;
 
@@ -93,7 +98,9 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       code_(stacks_, opener_),
       literals_(options_.keep_literals),
       drops_(os, pipeline_, input_),
-      foreign_(os, pipeline_, input_),
+      foreign_(
+          os, pipeline_, input_, {},
+          [this](ProcessId process, const v1::CodeObject& code) { stacks_.foreign_code(process, code); }),
       pebs_trust_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
@@ -115,6 +122,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       rates_(parts_, sampled_, changes_, options_.capture),
       paused_(parts_, sampled_, options_.capture),
       rules_(parts_, sampled_, paused_, options_.capture, options_.rules) {
+  sampled_.set_is_ready([this](const capture::CaptureOptions& how) { return opener_.is_ready(os_, how); });
   sampled_.set_on_opened([this](const pipeline::KnownProcess& process) { names_.known(process); });
 }
 
@@ -154,6 +162,7 @@ Recorder::~Recorder() {
 
 Status Recorder::attach(const pipeline::KnownProcess& process, const capture::CaptureOptions& options) {
   Status result = Ok{};
+  wait_until_ready(options);
   run([&] { result = sampled_.open(process, options, {}); });
   return result;
 }
@@ -163,6 +172,7 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
   const ProcessId id = process.process;
   SampledProcess known;
   Status result = Ok{};
+  wait_until_ready(options);
   run([&] {
     known.registered = is_registered(pipeline_, id);
     if (sampled_.contains(id)) return;
@@ -177,6 +187,16 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
   if (!result.ok()) return result.error();
   if (!known.note.empty()) known.note += "; " + foreign_source_of(id);
   return known;
+}
+
+// Without it, or after it, the control thread makes what is missing itself.
+void Recorder::wait_until_ready(const capture::CaptureOptions& options) {
+  for (int i = 0; i < kMostReadyWaits; ++i) {
+    bool ready = false;
+    run([&] { ready = sampled_.may_open(options); });
+    if (ready) return;
+    std::this_thread::sleep_for(kReadyPace);
+  }
 }
 
 // As soon as its files were looked at, or cannot be.
@@ -208,7 +228,7 @@ void Recorder::detach(ProcessId process) {
 void Recorder::set_rules(ProcessRules rules) {
   run([&] {
     rules_.set(std::move(rules));
-    rules_.look(ending_);
+    look_at_rules();
   });
 }
 
@@ -354,14 +374,29 @@ void Recorder::on_connected(const registration::PeerConnected& event) {
   server_->reply(event.connection, answer);
 }
 
+// What its samples need is there, or will not be needed.
+bool Recorder::may_begin(ProcessId process) {
+  return !options_.sample_registered || ending_ || sampled_.contains(process) ||
+         sampled_.may_open(options_.capture);
+}
+
+// All that takes long with a large message, on the thread that reads it.
+registration::Prepare Recorder::preparation(ProcessId process) {
+  return
+      [redact = literals_.redaction(process), limits = options_.pipeline.limits](v1::AgentMessage& message) {
+        if (redact) redact(message);
+        return pipeline::check_message(message, limits);
+      };
+}
+
 void Recorder::on_message(registration::PeerMessage event) {
   stirred_ = listened_;
   literals_.message(event);
   input_.on_message(event);
   if (pipeline_.took_message()) code_.message(event);
-  if (!event.message.has_barrier()) return;
+  if (!event.said().has_barrier()) return;
   v1::DaemonMessage answer;
-  answer.mutable_barrier_ack()->set_sequence(event.message.barrier().sequence());
+  answer.mutable_barrier_ack()->set_sequence(event.said().barrier().sequence());
   server_->reply(event.connection, answer);
 }
 
@@ -397,6 +432,10 @@ void Recorder::control() {
       changes_.watch_threads();
       changes_.redraw_periods();
     }
+    for (const std::int32_t pid : stacks_.take_dumpers()) {
+      foreign_.mapped_dump(pid);
+      next_foreign_ = kTimeMin;
+    }
     foreign_.say();
     input_.advance(foreign_.known_until(os_.now()));
     requests_.do_all([this] { publish(); });
@@ -406,6 +445,7 @@ void Recorder::control() {
     cpu_.settle();
     names_.look();
     if (os_.now() >= next_sweep_) sweep();
+    if (rules_.is_waiting() && os_.now() >= next_rules_) look_at_rules();
     if (!last) changes_.govern();
     const bool was_idle = std::exchange(idle_, server_->connection_count() == 0 && sampled_.all().empty());
     const bool was_quiet = std::exchange(quiet_, is_quiet());
@@ -418,13 +458,14 @@ void Recorder::control() {
 // Until there is something to do; hears what agents have said by then.
 void Recorder::wait_and_listen(bool last) {
   const TimeNs before = std::exchange(listened_, os_.now());
-  const PaceFacts facts{.idle = idle_,
-                        .forgotten = listened_ - stirred_ > kForgottenAfter,
-                        .quiet = is_quiet(),
-                        .least_log = server_->least_log(),
-                        .awaited = !flushes_.empty() || foreign_.is_behind() || backlog_.waits(),
-                        .fullest_log = server_->take_fullest_log(),
-                        .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
+  const PaceFacts facts{
+      .idle = idle_,
+      .forgotten = listened_ - stirred_ > kForgottenAfter,
+      .quiet = is_quiet(),
+      .least_log = server_->least_log(),
+      .awaited = !flushes_.empty() || foreign_.is_behind() || backlog_.waits() || rules_.is_waiting(),
+      .fullest_log = server_->take_fullest_log(),
+      .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
   int wait_ms = last || backlog_.is_behind() ? 0 : round_ms(facts);
   if (wait_ms > kRoundMs && !queue_.set_asleep(true)) wait_ms = 0;  // there is something to take
   step_.end();
@@ -488,16 +529,26 @@ void Recorder::recording_ended(const RecordingEnded& ended) {
       if (!ending_ && changes_.reopen(*before)) return;
       break;
     case SamplingState::kSampling:
+      if (!ending_ && os::has_memory(os_, before->process)) tell_closed(before->process);
       break;
   }
   rates_.forget(before->process);
-  sampled_.forget_why_not(before->process);
+  if (!os::has_memory(os_, before->process)) sampled_.forget_why_not(before->process);
   input_.advance(os_.now());
   input_.on_process_ended(before->process);
 }
 
+// The process goes on, but its events do not, and nobody here has closed them.
+void Recorder::tell_closed(ProcessId process) {
+  constexpr const char* kWhy =
+      "it executed a program that has the rights of another user or group, or that it may not read: Linux "
+      "closes all events of a process then. `tailor record -p` samples it while it runs";
+  sampled_.set_why_not(process, kWhy);
+  on_problem_({process, kWhy});
+}
+
 void Recorder::look_at_foreign() {
-  next_foreign_ = os_.now() + kForeignInterval;
+  next_foreign_ = os_.now() + (foreign_.reads_dumps() ? kDumpInterval : kForeignInterval);
   foreign_.look({.follows_children = sampled_.first_with_children() != nullptr,
                  .ending = ending_,
                  .all_read = flushed_,
@@ -539,7 +590,13 @@ void Recorder::sweep() {
   facts_.cpu_times(cpu_);
   drops_.tell();
   end_those_that_are_gone();
+  opener_.give_up_unused(now);
+  look_at_rules();
+}
+
+void Recorder::look_at_rules() {
   rules_.look(ending_);
+  next_rules_ = os_.now() + kLookAgainAfter;
 }
 
 // Processes whose end nobody tells: they are not sampled, and their agents are gone.

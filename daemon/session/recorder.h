@@ -142,6 +142,8 @@ class Recorder : private registration::Sink {
 
   // registration::Sink
   void on_awake() override { step_.begin(); }
+  bool may_begin(ProcessId process) override;
+  registration::Prepare preparation(ProcessId process) override;
   void on_connected(const registration::PeerConnected& event) override;
   void on_message(registration::PeerMessage event) override;
   void on_arena(const registration::ArenaMapped& event) override { drops_.mapped(event); }
@@ -164,16 +166,19 @@ class Recorder : private registration::Sink {
   bool take(CaptureMessage& message, unwind::Patience* patience);
   bool take_chunk(capture::RingChunk& chunk, unwind::Patience* patience);
   void recording_ended(const RecordingEnded& ended);
+  void tell_closed(ProcessId process);
   void look_at_foreign();
   void finish_flushes();
   bool arrived(TimeNs time);
   void tell_problems();
   void tell_limits();
   void sweep();
+  void look_at_rules();
   void end_those_that_are_gone();
   void publish();
 
   // Any thread but the control thread.
+  void wait_until_ready(const capture::CaptureOptions& options);
   void hear_foreign();
   std::string foreign_source_of(ProcessId process);
   void hear_names();
@@ -221,7 +226,7 @@ class Recorder : private registration::Sink {
   RuleFollower rules_;
 
   Flushes flushes_;
-  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin, next_foreign_ = kTimeMin;
+  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin, next_foreign_ = kTimeMin, next_rules_ = kTimeMin;
   TimeNs listened_ = 0;   // to agents, before this round
   TimeNs stirred_ = 0;    // when somebody did or said something last
   TimeNs looked_ = 0;     // at what the sampled processes have used

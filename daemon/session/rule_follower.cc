@@ -39,6 +39,7 @@ void RuleFollower::set(ProcessRules rules) {
 }
 
 void RuleFollower::look(bool ending) {
+  waits_ = false;
   settle_ignored();
   if (!ending) sample_chosen();
 }
@@ -50,6 +51,8 @@ void RuleFollower::settle_ignored() {
     if (sampled_.contains(process)) continue;
     const bool registered = is_registered(parts_.pipeline, process);
     if (registered && !why_ignored(process).empty()) continue;
+    waits_ = registered && !sampled_.may_open(capture_);
+    if (waits_) return;
     ignored_.erase(process);
     if (!registered) continue;
     sampled_.forget_why_not(process);
@@ -91,6 +94,8 @@ void RuleFollower::sample_chosen() {
                                  kMostByRules)});
       continue;
     }
+    waits_ = !sampled_.may_open(capture_);
+    if (waits_) return;
     Status opened =
         sampled_.open(known_process(parts_.os, *process), capture_, {.by_rule = true, .names = rule->names});
     if (!opened.ok()) {

@@ -25,6 +25,8 @@ class RuleFollower {
   // those that the rules choose, and goes on with those that they no longer ignore. `ending`: no process
   // more.
   void look(bool ending);
+  // The last look() left out what cannot be opened yet (SampledProcesses::may_open): look again soon.
+  bool is_waiting() const { return waits_; }
   // Why a process must not be sampled; "" if it may be.
   std::string why_ignored(ProcessId process);
   // The process has ended.
@@ -42,6 +44,7 @@ class RuleFollower {
   ProcessRules rules_;
   std::set<ProcessId> ignored_;  // registered ones
   std::set<ProcessId> refused_;  // that rules choose, and that cannot be sampled
+  bool waits_ = false;
 };
 
 }  // namespace tailor::session

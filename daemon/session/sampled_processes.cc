@@ -35,6 +35,14 @@ Status SampledProcesses::settle(ProcessId process, capture::CaptureOptions& opti
   return overhead_.begin(process, now, options);
 }
 
+// With --max-overhead perf takes the samples.
+bool SampledProcesses::may_open(const capture::CaptureOptions& options) {
+  if (!is_ready_ || overhead_.enabled()) return true;
+  capture::CaptureOptions settled = options;
+  (void)pebs_trust_.settle(settled, parts_.clock.model().perf_line().has_value(), parts_.os.now());
+  return is_ready_(settled);
+}
+
 void SampledProcesses::took(ProcessSampling& sampled, const capture::CaptureOptions& settled,
                             const capture::Attached& attached) {
   sampled.large_pebs = uses_large_pebs(settled);

@@ -34,6 +34,12 @@ class SampledProcesses {
   using OnOpened = std::function<void(const pipeline::KnownProcess&)>;
   void set_on_opened(OnOpened on_opened) { on_opened_ = std::move(on_opened); }
 
+  // Whether open() with these options would take no long step (bpf::Opener::is_ready). If not, what it needs
+  // is being made: ask again some milliseconds later.
+  using IsReady = std::function<bool(const capture::CaptureOptions&)>;
+  void set_is_ready(IsReady is_ready) { is_ready_ = std::move(is_ready); }
+  bool may_open(const capture::CaptureOptions& options);
+
   // Samples a process from now on. `note`: for the profile, "" for none. Fails with the blocker and the
   // remedy.
   Status open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
@@ -81,6 +87,7 @@ class SampledProcesses {
 
   const RecordingParts& parts_;
   OnOpened on_opened_;
+  IsReady is_ready_;
   PebsTrust& pebs_trust_;
   OverheadControl& overhead_;
   ForeignProcesses& foreign_;

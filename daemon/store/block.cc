@@ -38,14 +38,15 @@ ZSTD_CCtx* compression_context() {
   return context.get();
 }
 
-// `raw` compressed, or empty where that does not help.
+// `raw` compressed, behind room for a header; nothing where that does not help.
 std::string compress(std::string_view raw) {
-  std::string packed(ZSTD_compressBound(raw.size()), '\0');
-  const std::size_t size = ZSTD_compressCCtx(compression_context(), packed.data(), packed.size(), raw.data(),
-                                             raw.size(), kZstdLevel);
+  std::string block(kBlockHeaderSize + ZSTD_compressBound(raw.size()), '\0');
+  const std::size_t size =
+      ZSTD_compressCCtx(compression_context(), block.data() + kBlockHeaderSize,
+                        block.size() - kBlockHeaderSize, raw.data(), raw.size(), kZstdLevel);
   if (ZSTD_isError(size) || size >= raw.size()) return {};
-  packed.resize(size);
-  return packed;
+  block.resize(kBlockHeaderSize + size);
+  return block;
 }
 
 std::span<const std::uint8_t> bytes_of(std::string_view text) {
@@ -120,20 +121,29 @@ bool decode_block_header(std::span<const std::uint8_t> bytes, BlockHeader& out) 
   return sizes_fit && out.stored_size <= kMaxBlockBytes && out.raw_size <= kMaxBlockBytes;
 }
 
-std::string make_block(BlockType type, std::uint64_t sequence, std::string_view raw) {
-  const std::string packed = compress(raw);
-  BlockHeader header;
-  header.type = type;
-  header.compressed = !packed.empty();
-  const std::string_view payload = header.compressed ? std::string_view(packed) : raw;
-  header.stored_size = static_cast<std::uint32_t>(payload.size());
-  header.raw_size = static_cast<std::uint32_t>(raw.size());
-  header.sequence = sequence;
-  header.payload_crc = crc32c(bytes_of(payload));
-  const auto head = encode(header);
-  std::string block(reinterpret_cast<const char*>(head.data()), head.size());
-  block.append(payload);
+PackedBlock pack_block(BlockType type, std::string_view raw) {
+  PackedBlock block;
+  block.bytes = compress(raw);
+  block.header.compressed = !block.bytes.empty();
+  if (!block.header.compressed) block.bytes.assign(kBlockHeaderSize, '\0').append(raw);
+  const std::string_view payload = std::string_view(block.bytes).substr(kBlockHeaderSize);
+  block.header.type = type;
+  block.header.stored_size = static_cast<std::uint32_t>(payload.size());
+  block.header.raw_size = static_cast<std::uint32_t>(raw.size());
+  block.header.payload_crc = crc32c(bytes_of(payload));
   return block;
+}
+
+void number_block(PackedBlock& block, std::uint64_t sequence) {
+  block.header.sequence = sequence;
+  const auto head = encode(block.header);
+  std::memcpy(block.bytes.data(), head.data(), head.size());
+}
+
+std::string make_block(BlockType type, std::uint64_t sequence, std::string_view raw) {
+  PackedBlock block = pack_block(type, raw);
+  number_block(block, sequence);
+  return std::move(block.bytes);
 }
 
 Result<std::string> unpack(const BlockHeader& header, std::span<const std::uint8_t> payload) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "proto/base/result.h"
 
@@ -62,8 +63,18 @@ std::array<std::uint8_t, kBlockHeaderSize> encode(const BlockHeader& header);
 // False unless magic, checksum and limits hold.
 bool decode_block_header(std::span<const std::uint8_t> bytes, BlockHeader& out);
 
-// `raw` as a block: header and payload, compressed where that makes it smaller. `raw` must not exceed
-// kMaxBlockBytes. The same input always gives the same bytes.
+// A block that lacks its number in the file.
+struct PackedBlock {
+  BlockHeader header;
+  std::string bytes;  // room for the header, and the payload
+};
+
+// The payload is `raw`, compressed where that makes it smaller. `raw` must not exceed kMaxBlockBytes. The
+// same input always gives the same bytes. Any thread.
+PackedBlock pack_block(BlockType type, std::string_view raw);
+// Writes the header, with this number.
+void number_block(PackedBlock& block, std::uint64_t sequence);
+// Both: a whole block.
 std::string make_block(BlockType type, std::uint64_t sequence, std::string_view raw);
 
 // The payload of a block whose checksum has been checked, decompressed. Fails on bytes zstd rejects or that

@@ -1,5 +1,7 @@
 #include "daemon/store/block_writer.h"
 
+#include <utility>
+
 #include "tailor/v1/profile.pb.h"
 
 namespace tailor::store {
@@ -8,17 +10,22 @@ BlockWriter::BlockWriter(std::unique_ptr<Output> output, const FileHeader& heade
     : output_(std::move(output)), header_(header) {}
 
 Status BlockWriter::append(BlockType type, std::string_view raw) {
+  PackedBlock block = pack_block(type, raw);
+  return append(block);
+}
+
+Status BlockWriter::append(PackedBlock& block) {
   if (!header_written_) {
     const auto head = encode(header_);
     if (auto ok = output_->append({reinterpret_cast<const char*>(head.data()), head.size()}); !ok) return ok;
     header_written_ = true;
     stats_.bytes += head.size();
   }
-  const std::string block = make_block(type, sequence_, raw);
-  if (auto ok = output_->append(block); !ok) return ok;
+  number_block(block, sequence_);
+  if (auto ok = output_->append(block.bytes); !ok) return ok;
   ++sequence_;
   ++stats_.blocks;
-  stats_.bytes += block.size();
+  stats_.bytes += block.bytes.size();
   return Ok{};
 }
 
@@ -34,8 +41,8 @@ std::string BlockWriter::loss_record() const {
 
 Status BlockWriter::pay_owed() {
   while (!owed_.empty()) {
-    if (auto ok = append(owed_.front().type, owed_.front().raw); !ok) return ok;
-    owed_bytes_ -= owed_.front().raw.size();
+    if (auto ok = append(owed_.front()); !ok) return ok;
+    owed_bytes_ -= owed_.front().header.raw_size;
     owed_.pop_front();
   }
   if (loss_unsaid_) {
@@ -45,16 +52,27 @@ Status BlockWriter::pay_owed() {
   return Ok{};
 }
 
+bool BlockWriter::owe(PackedBlock block) {
+  if (owed_bytes_ + block.header.raw_size > kMaxOwedBytes) return false;
+  owed_bytes_ += block.header.raw_size;
+  owed_.push_back(std::move(block));
+  return true;
+}
+
 void BlockWriter::lose(BlockType type, std::string_view raw, const BlockContent& content,
                        const std::string& reason) {
   if (type == BlockType::kSums) return;  // the samples say it too
-  if (stats_.loss_reason.empty()) stats_.loss_reason = reason;
   const bool droppable = type == BlockType::kSamples || type == BlockType::kActivity;
-  if (!droppable && raw.size() <= kMaxBlockBytes && owed_bytes_ + raw.size() <= kMaxOwedBytes) {
-    owed_bytes_ += raw.size();
-    owed_.push_back({type, std::string(raw)});
+  const bool may_be_owed = !droppable && owed_bytes_ + raw.size() <= kMaxOwedBytes;
+  if (may_be_owed && owe(pack_block(type, raw))) {
+    if (stats_.loss_reason.empty()) stats_.loss_reason = reason;
     return;
   }
+  lose(content, reason);
+}
+
+void BlockWriter::lose(const BlockContent& content, const std::string& reason) {
+  if (stats_.loss_reason.empty()) stats_.loss_reason = reason;
   ++stats_.lost_blocks;
   stats_.lost_samples += content.samples;
   stats_.lost_activity += content.activity;
@@ -77,6 +95,13 @@ std::optional<std::uint64_t> BlockWriter::write(BlockType type, std::string_view
   stats_.samples += content.samples;
   stats_.activity += content.activity;
   return sequence_ - 1;
+}
+
+void BlockWriter::write(PackedBlock block) {
+  Status ok = pay_owed();
+  if (ok) ok = append(block);
+  problem_ = ok ? std::string() : ok.error().message;
+  if (!ok && !owe(std::move(block))) lose({}, problem_);
 }
 
 void BlockWriter::retry() {

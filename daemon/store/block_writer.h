@@ -42,6 +42,9 @@ class BlockWriter {
   // of a block that was written.
   std::optional<std::uint64_t> write(BlockType type, std::string_view raw, const BlockContent& content = {});
 
+  // The same of a block that may not be dropped and was packed before.
+  void write(PackedBlock block);
+
   // Tries again what could not be written, if anything; what may not be dropped need not wait for another
   // block.
   void retry();
@@ -58,14 +61,12 @@ class BlockWriter {
   const std::string& problem() const { return problem_; }
 
  private:
-  struct Owed {
-    BlockType type;
-    std::string raw;
-  };
-
+  Status append(PackedBlock& block);
   Status append(BlockType type, std::string_view raw);
   Status pay_owed();
+  bool owe(PackedBlock block);
   void lose(BlockType type, std::string_view raw, const BlockContent& content, const std::string& reason);
+  void lose(const BlockContent& content, const std::string& reason);
   std::string loss_record() const;
 
   std::shared_ptr<Output> output_;
@@ -73,8 +74,8 @@ class BlockWriter {
   bool header_written_ = false;
   bool loss_unsaid_ = false;
   std::uint64_t sequence_ = 0;
-  std::deque<Owed> owed_;
-  std::size_t owed_bytes_ = 0;
+  std::deque<PackedBlock> owed_;
+  std::size_t owed_bytes_ = 0;  // of what is in them
   std::string problem_;
   WriteStats stats_;
 };

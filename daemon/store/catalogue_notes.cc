@@ -34,6 +34,10 @@ void CatalogueNotes::code(TimeNs loaded, const v1::CodeObject& code) {
   noted_.late_since = std::min(noted_.late_since, code.told_by() == v1::TOLD_BY_PERF_MAP ? kTimeMin : loaded);
 }
 
+void CatalogueNotes::late(TimeNs loaded) {
+  noted_.late_since = std::min(noted_.late_since, loaded);
+}
+
 void CatalogueNotes::use(const EntryKey& key) {
   if (known_uses_.insert(key).second) noted_.new_uses.insert(key);
 }

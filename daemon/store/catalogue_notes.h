@@ -38,6 +38,8 @@ class CatalogueNotes {
   // A plan or code, with the entry() of it: it may be of samples of before.
   void plan(TimeNs loaded, const v1::Plan& plan);
   void code(TimeNs loaded, const v1::CodeObject& code);
+  // The same of what is entered later than it was said.
+  void late(TimeNs loaded);
   void execution(const profile::ExecutionRecord& execution);
   void samples(std::span<const profile::SampleRecord> samples);
 

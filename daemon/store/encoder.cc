@@ -62,7 +62,7 @@ void ProfileEncoder::on_names(const profile::FileNames& names) {
   std::size_t done = 0;
   do {
     const std::size_t end = std::min(names.functions.size(), done + kMostFunctions);
-    profile::FileNames piece{names.path, names.build_id, {}};
+    profile::FileNames piece{names.path, names.build_id, {}, names.file_id};
     piece.functions.assign(names.functions.begin() + static_cast<std::ptrdiff_t>(done),
                            names.functions.begin() + static_cast<std::ptrdiff_t>(end));
     std::size_t bytes = names.path.size();

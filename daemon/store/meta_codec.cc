@@ -223,6 +223,7 @@ profile::MappingRecord decode(const v1::MappedFile& in) {
 void encode(const profile::FileNames& in, v1::FileNames& out) {
   out.set_path(to_utf8(in.path));
   out.set_build_id(to_utf8(in.build_id));
+  out.set_file_id(to_utf8(in.file_id));
   std::uint64_t before = 0;
   for (const profile::FileNames::Function& function : in.functions) {
     out.add_begin(static_cast<std::int64_t>(function.begin - before));
@@ -239,7 +240,7 @@ Result<profile::FileNames> decode(const v1::FileNames& in) {
   const bool whole = in.size_size() == rows && in.address_size() == rows && in.name_size() == rows &&
                      in.origin_size() == rows;
   if (!whole) return internal("names of a file: the columns have other numbers of rows");
-  profile::FileNames out{in.path(), in.build_id(), {}};
+  profile::FileNames out{in.path(), in.build_id(), {}, in.file_id()};
   std::uint64_t begin = 0;
   for (int i = 0; i < rows; ++i) {
     begin += static_cast<std::uint64_t>(in.begin(i));

@@ -258,7 +258,32 @@ void StoreWriter::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject
   dictionary().on_code(process, loaded, code);
 }
 
+// Where they are made elsewhere. Those that were made before are taken first, so that they do not add up.
+void StoreWriter::on_shared_plan(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::Plan> plan) {
+  if (!options_.own_thread) return on_plan(process, loaded, *plan);
+  take_large();
+  large_.add(process, loaded, std::move(plan));
+}
+
+void StoreWriter::on_shared_code(ProcessId process, TimeNs loaded,
+                                 std::shared_ptr<const v1::CodeObject> code) {
+  if (!options_.own_thread) return on_code(process, loaded, *code);
+  take_large();
+  large_.add(process, loaded, std::move(code));
+}
+
+// Samples that name them may lie in an earlier data segment by now.
+void StoreWriter::take_large() {
+  for (LargeBlocks::Made& made : large_.take()) {
+    notes_.entry(made.key, made.name);
+    notes_.late(made.loaded);
+    dictionary_->writer.write(std::move(made.block));
+  }
+  for (const Unload& each : std::exchange(unloads_, {})) on_code_unload(each.process, each.time, each.code);
+}
+
 void StoreWriter::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
+  if (large_.has({process, EntryKind::kCode, code})) return unloads_.push_back({process, time, code});
   notes_.entry({process, EntryKind::kProcess, 0}, "");
   dictionary().on_code_unload(process, time, code);
 }
@@ -304,6 +329,7 @@ void StoreWriter::on_watermark(TimeNs watermark) {
 // Dictionaries reach their file before the samples that need them, and both before the catalogue speaks of
 // them.
 void StoreWriter::flush_segments() {
+  take_large();
   for (Segment* segment : {dictionary_.get(), data_.get()}) {
     segment->writer.retry();
     segment->encoder.flush();
@@ -351,6 +377,7 @@ Result<CatalogueKeeper::Ticket> StoreWriter::begin_flush() {
 }
 
 Status StoreWriter::flush() {
+  large_.wait();
   const auto begun = begin_flush();
   Status entered = begun ? wait_for(*begun) : begun.error();
   settle_problem();

@@ -12,6 +12,7 @@
 #include "daemon/store/catalogue.h"
 #include "daemon/store/catalogue_keeper.h"
 #include "daemon/store/catalogue_notes.h"
+#include "daemon/store/large_blocks.h"
 #include "daemon/store/store_options.h"
 #include "proto/base/result.h"
 
@@ -40,6 +41,8 @@ class StoreWriter : public profile::ProfileSink {
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
+  void on_shared_plan(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::Plan> plan) override;
+  void on_shared_code(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::CodeObject> code) override;
   void on_code_unload(ProcessId process, TimeNs time, CodeId code) override;
   void on_execution(const profile::ExecutionRecord& execution) override;
   void on_samples(std::span<const profile::SampleRecord> samples) override;
@@ -107,6 +110,7 @@ class StoreWriter : public profile::ProfileSink {
   void complain(const Status& status);
   void settle_problem();
   void flush_segments();
+  void take_large();
 
   std::string directory_;
   StoreOptions options_;
@@ -116,6 +120,13 @@ class StoreWriter : public profile::ProfileSink {
   RecordingNumber recording_ = 0;
   std::uint64_t next_number_ = 1;
   std::unique_ptr<Segment> data_, dictionary_;
+  LargeBlocks large_;  // for dictionary_
+  struct Unload {
+    ProcessId process;
+    TimeNs time = 0;
+    CodeId code = 0;
+  };
+  std::vector<Unload> unloads_;  // of code that large_ has
   WriteStats sealed_stats_;
 
   // Given again when a data segment begins.

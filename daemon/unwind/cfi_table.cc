@@ -17,59 +17,101 @@ CfiTable CfiTable::parse(std::span<const std::byte> bytes, std::uint64_t address
   table.address_ = address;
   static std::atomic<std::uint64_t> serials{0};
   table.serial_ = ++serials;
-  table.parse_all();
+  table.parse_from(0, Section::kEhFrame);
+  std::ranges::sort(table.entries_, {}, &Entry::begin);
   return table;
 }
 
-void CfiTable::parse_all() {
+// False: there is no other one.
+bool CfiTable::next_record(CfiCursor& cursor, std::size_t from, Section section, Record& out) const {
+  constexpr std::uint32_t kLong = 0xFFFFFFFF;
+  if (cursor.at_end()) return false;
+  out.start = from + cursor.position();
+  std::uint64_t length = cursor.fixed<std::uint32_t>();
+  const bool is_long = length == kLong;
+  // 64-bit records do not occur in .eh_frame, and a length of 0 is its end.
+  if (section == Section::kEhFrame && (length == 0 || is_long)) return false;
+  if (is_long) length = cursor.fixed<std::uint64_t>();
+  out.id_at = from + cursor.position();
+  out.id_size = is_long ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+  CfiCursor fields(cursor.block(length), 0);
+  out.id = is_long ? fields.fixed<std::uint64_t>() : fields.fixed<std::uint32_t>();
+  out.body = fields.rest();
+  return cursor.ok();
+}
+
+void CfiTable::parse_from(std::size_t from, Section section) {
   std::map<std::size_t, std::uint32_t> common_at;  // by offset of the record
-  CfiCursor cursor(bytes_, address_);
-  while (!cursor.at_end()) {
-    const std::size_t start = cursor.position();
-    const std::uint32_t length = cursor.fixed<std::uint32_t>();
-    if (length == 0 || length == 0xFFFFFFFF) break;  // the end; 64-bit records do not occur in .eh_frame
-    const std::size_t id_at = cursor.position();
-    const auto body = cursor.block(length);
-    if (!cursor.ok()) break;
-    CfiCursor fields(body, address_ + id_at);
-    const std::uint32_t id = fields.fixed<std::uint32_t>();
-    if (id == 0) {
+  CfiCursor cursor(std::span<const std::byte>(bytes_).subspan(from), address_ + from);
+  const bool eh = section == Section::kEhFrame;
+  for (Record record; next_record(cursor, from, section, record);) {
+    const std::uint64_t common_id = record.id_size == sizeof(std::uint64_t) ? UINT64_MAX : UINT32_MAX;
+    if (record.id == (eh ? 0 : common_id)) {
       Common common;
-      if (parse_common(id_at, body, common)) {
-        common_at[start] = static_cast<std::uint32_t>(common_.size());
+      if (parse_common(record, section, common)) {
+        common_at[record.start] = static_cast<std::uint32_t>(common_.size());
         common_.push_back(common);
       } else {
         ++refused_;
       }
       continue;
     }
-    const auto known = id <= id_at ? common_at.find(id_at - id) : common_at.end();
-    if (known == common_at.end()) {
-      ++refused_;
-      continue;
-    }
-    const Common& common = common_[known->second];
-    const std::uint64_t begin = fields.pointer(common.pointer_encoding);
-    const std::uint64_t size = fields.pointer(common.pointer_encoding, true);
-    if (common.sized) fields.skip(fields.uleb());
-    if (!fields.ok() || size == 0 || begin + size < begin ||
-        fields.rest().size() > CfiWork::kMostProgramBytes) {
-      ++refused_;
-      continue;
-    }
-    entries_.push_back({begin, begin + size, static_cast<std::uint32_t>(id_at + fields.position()),
-                        static_cast<std::uint32_t>(fields.rest().size()), known->second});
+    // So far before its own place in .eh_frame, so far behind the section's begin in .debug_frame.
+    const bool fits = record.id <= (eh ? record.id_at : bytes_.size() - from);
+    const auto known =
+        fits ? common_at.find(eh ? record.id_at - record.id : from + record.id) : common_at.end();
+    if (known == common_at.end() || !parse_entry(record, known->second)) ++refused_;
   }
+}
+
+bool CfiTable::parse_entry(const Record& record, std::uint32_t number) {
+  const Common& common = common_[number];
+  const std::size_t body_at = record.id_at + record.id_size;
+  CfiCursor fields(record.body, address_ + body_at);
+  const std::uint64_t begin = fields.pointer(common.pointer_encoding);
+  const std::uint64_t size = fields.pointer(common.pointer_encoding, true);
+  if (common.sized) fields.skip(fields.uleb());
+  if (!fields.ok() || size == 0 || begin + size < begin || fields.rest().size() > CfiWork::kMostProgramBytes)
+    return false;
+  entries_.push_back({begin, begin + size, static_cast<std::uint32_t>(body_at + fields.position()),
+                      static_cast<std::uint32_t>(fields.rest().size()), number});
+  return true;
+}
+
+bool CfiTable::is_known(std::span<const Entry> known, const Entry& entry) {
+  const auto behind = std::ranges::lower_bound(known, entry.end, {}, &Entry::begin);
+  return behind != known.begin() && std::prev(behind)->end > entry.begin;
+}
+
+void CfiTable::add_debug_frame(std::span<const std::byte> bytes, std::span<const Range> code) {
+  if (bytes.size() > std::numeric_limits<std::uint32_t>::max() - bytes_.size()) return;
+  const std::vector<Entry> known = entries_;
+  const std::size_t from = bytes_.size();
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  parse_from(from, Section::kDebugFrame);
+  const auto is_needless = [&](const Entry& entry) {
+    const bool in_code = std::ranges::any_of(
+        code, [&](const Range& range) { return entry.begin >= range.begin && entry.begin < range.end; });
+    return !in_code || is_known(known, entry);
+  };
+  entries_.erase(std::remove_if(entries_.begin() + static_cast<std::ptrdiff_t>(known.size()), entries_.end(),
+                                is_needless),
+                 entries_.end());
   std::ranges::sort(entries_, {}, &Entry::begin);
 }
 
-bool CfiTable::parse_common(std::size_t offset, std::span<const std::byte> body, Common& out) const {
-  CfiCursor fields(body, address_ + offset);
-  fields.skip(sizeof(std::uint32_t));
+bool CfiTable::parse_common(const Record& record, Section section, Common& out) const {
+  const std::size_t body_at = record.id_at + record.id_size;
+  CfiCursor fields(record.body, address_ + body_at);
   const auto version = fields.fixed<std::uint8_t>();
-  if (version != 1 && version != 3) return false;
+  const bool is_newest = version == 4 && section == Section::kDebugFrame;
+  if (version != 1 && version != 3 && !is_newest) return false;
   std::string augmentation;
   for (char c; (c = static_cast<char>(fields.fixed<std::uint8_t>())) != 0;) augmentation += c;
+  if (is_newest) {
+    const auto address_size = fields.fixed<std::uint8_t>(), segment_size = fields.fixed<std::uint8_t>();
+    if (address_size != sizeof(std::uint64_t) || segment_size != 0) return false;
+  }
   out.code_alignment = fields.uleb();
   out.data_alignment = fields.sleb();
   const std::uint64_t return_column = version == 1 ? fields.fixed<std::uint8_t>() : fields.uleb();
@@ -78,7 +120,6 @@ bool CfiTable::parse_common(std::size_t offset, std::span<const std::byte> body,
   if (!augmentation.empty()) {
     out.sized = true;
     const std::uint64_t size = fields.uleb();
-    const std::size_t at = fields.position();
     const std::uint64_t block_address = fields.address();
     CfiCursor data(fields.block(size), block_address);
     for (char letter : augmentation.substr(1)) {
@@ -87,9 +128,9 @@ bool CfiTable::parse_common(std::size_t offset, std::span<const std::byte> body,
       if (letter == 'P') data.pointer(data.fixed<std::uint8_t>() & 0x0F, true);
       if (letter == 'S') out.signal = true;
     }
-    if (!data.ok() || at + size < at) return false;
+    if (!data.ok()) return false;
   }
-  out.offset = static_cast<std::uint32_t>(offset + fields.position());
+  out.offset = static_cast<std::uint32_t>(body_at + fields.position());
   out.size = static_cast<std::uint32_t>(fields.rest().size());
   return fields.ok() && out.size <= CfiWork::kMostProgramBytes;
 }

@@ -1,4 +1,4 @@
-// Call frame information (.eh_frame) of one file or code object: from a frame to its caller's.
+// Call frame information (.eh_frame, .debug_frame) of one file or code object: from a frame to its caller's.
 //
 // Bytes are hostile: they come from files of others and from engines. An entry that makes no sense is left
 // out and counted; a step it cannot make is refused.
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/unwind/cfi_cursor.h"
 #include "daemon/unwind/cfi_rules.h"
 #include "daemon/unwind/cfi_work.h"
 #include "daemon/unwind/frame.h"
@@ -43,6 +44,9 @@ class CfiTable {
   std::optional<Range> range_at(std::uint64_t address) const;
   // What the entries cover, by begin.
   std::vector<Range> ranges() const;
+  // Indexes the content of a .debug_frame as well, for code that has no entry yet, and keeps a copy. Entries
+  // that begin in none of `code` are left out: linkers leave those of functions that they removed.
+  void add_debug_frame(std::span<const std::byte> bytes, std::span<const Range> code);
   std::size_t entries() const { return entries_.size(); }
   // Of memory.
   std::size_t bytes() const {
@@ -65,8 +69,18 @@ class CfiTable {
     std::uint32_t offset = 0, size = 0;  // of the initial instructions
   };
 
-  bool parse_common(std::size_t offset, std::span<const std::byte> body, Common& out) const;
-  void parse_all();
+  // What differs between the sections.
+  enum class Section : std::uint8_t { kEhFrame, kDebugFrame };
+  struct Record {
+    std::size_t start, id_at, id_size;  // in bytes_; id_size in bytes
+    std::uint64_t id;
+    std::span<const std::byte> body;  // behind the id
+  };
+  bool next_record(CfiCursor& cursor, std::size_t from, Section section, Record& out) const;
+  bool parse_common(const Record& record, Section section, Common& out) const;
+  bool parse_entry(const Record& record, std::uint32_t common);
+  void parse_from(std::size_t from, Section section);
+  static bool is_known(std::span<const Entry> known, const Entry& entry);
   const Entry* find(std::uint64_t address) const;
   bool run(const Entry& entry, std::uint64_t address, CfiRules& out, std::size_t& work) const;
 

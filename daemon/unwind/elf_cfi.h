@@ -1,5 +1,5 @@
-// The call frame information of an ELF file, found through its program headers, or by the name of its
-// section.
+// The call frame information of an ELF file, found through its program headers, or by the names of its
+// sections.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct ElfCfi {
 };
 
 // Reads `path`, which anybody may have written and may change meanwhile: nothing of it is mapped. Fails for
-// what is no 64-bit ELF file of this machine with an .eh_frame.
+// what is no 64-bit ELF file of this machine with an .eh_frame or a .debug_frame.
 Result<ElfCfi> read_elf_cfi(const std::string& path);
 
 }  // namespace tailor::unwind

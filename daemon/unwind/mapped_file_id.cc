@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "daemon/os/content_id.h"
 #include "daemon/os/elf_build_id.h"
 #include "daemon/os/living_folder.h"
 #include "daemon/os/regular_file.h"
@@ -63,14 +64,20 @@ bool is_mapped(const std::filesystem::path& folder, const MappedFile& file, cons
   });
 }
 
+using ReadId = std::string (*)(int fd);
+
+std::string read_build_id(int fd) {
+  return os::elf_build_id(fmt::format("/proc/self/fd/{}", fd));
+}
+
 // Nothing: what is there is not the file.
-std::optional<std::string> id_at(const std::string& path, const MappedFile& file, FoundBy by) {
+std::optional<std::string> id_at(const std::string& path, const MappedFile& file, FoundBy by, ReadId read) {
   struct stat regular{};
   const UniqueFd opened = os::open_regular(path, regular);
   if (!opened) return std::nullopt;
   const std::optional<FileFacts> facts = facts_of(opened.get());
   if (!facts || !is_mapped_file(*facts, file, by)) return std::nullopt;
-  return os::elf_build_id(fmt::format("/proc/self/fd/{}", opened.get()));
+  return read(opened.get());
 }
 
 std::string path_in(const std::filesystem::path& folder, const MappedFile& file) {
@@ -79,14 +86,24 @@ std::string path_in(const std::filesystem::path& folder, const MappedFile& file)
 
 // Through a process that had it mapped.
 std::optional<std::string> id_in(const std::filesystem::path& proc, const MappedFile& file,
-                                 const MappedFile::Place& place) {
+                                 const MappedFile::Place& place, ReadId read) {
   const std::filesystem::path folder = os::living_folder(proc, place.pid);
   const std::string path = path_in(folder, file);
-  if (auto id = id_at(path, file, FoundBy::kPath)) return id;
+  if (auto id = id_at(path, file, FoundBy::kPath, read)) return id;
   if (!is_mapped(folder, file, place)) return std::nullopt;
   const std::string direct = folder / fmt::format("map_files/{:x}-{:x}", place.begin, place.end);
-  if (auto id = id_at(direct, file, FoundBy::kMapping)) return id;
-  return id_at(path, file, FoundBy::kPathOfMapping);
+  if (auto id = id_at(direct, file, FoundBy::kMapping, read)) return id;
+  return id_at(path, file, FoundBy::kPathOfMapping, read);
+}
+
+std::string id_of(const std::filesystem::path& proc, const MappedFile& file, ReadId read) {
+  for (const MappedFile::Place& place : file.places) {
+    if (auto id = id_in(proc, file, place, read)) return *id;
+  }
+  for (const std::int32_t pid : file.ancestors) {
+    if (auto id = id_at(path_in(os::living_folder(proc, pid), file), file, FoundBy::kPath, read)) return *id;
+  }
+  return id_at(file.path, file, FoundBy::kPath, read).value_or("");
 }
 
 }  // namespace
@@ -108,13 +125,11 @@ bool is_mapped_file(const FileFacts& facts, const MappedFile& file, FoundBy by) 
 }
 
 std::string build_id_of(const std::filesystem::path& proc, const MappedFile& file) {
-  for (const MappedFile::Place& place : file.places) {
-    if (auto id = id_in(proc, file, place)) return *id;
-  }
-  for (const std::int32_t pid : file.ancestors) {
-    if (auto id = id_at(path_in(os::living_folder(proc, pid), file), file, FoundBy::kPath)) return *id;
-  }
-  return id_at(file.path, file, FoundBy::kPath).value_or("");
+  return id_of(proc, file, read_build_id);
+}
+
+std::string content_id_of(const std::filesystem::path& proc, const MappedFile& file) {
+  return id_of(proc, file, [](int fd) { return os::content_id(fd); });
 }
 
 }  // namespace tailor::unwind

@@ -49,5 +49,7 @@ bool is_mapped_file(const FileFacts& facts, const MappedFile& file, FoundBy by);
 // path is this file, or what is there was changed after it was mapped. Reads files that strangers may have
 // made.
 std::string build_id_of(const std::filesystem::path& proc, const MappedFile& file);
+// The same of the content id (daemon/os/content_id.h), for a file without a build id. It takes longer.
+std::string content_id_of(const std::filesystem::path& proc, const MappedFile& file);
 
 }  // namespace tailor::unwind

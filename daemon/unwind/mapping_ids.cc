@@ -16,6 +16,7 @@
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_scan.h"
 #include "daemon/os/host_files.h"
+#include "proto/base/file_id.h"
 #include "proto/base/hex.h"
 
 namespace tailor::unwind {
@@ -55,13 +56,16 @@ bool names_file(const capture::MappingBytes& told) {
          !told.path.starts_with("//");
 }
 
-// As the kernel writes it. False: it would not fit.
+// As the kernel writes it, or with a mark of our own. False: it would not fit.
 bool put_id(std::span<std::byte> record, std::string_view id) {
+  const bool of_content = is_content_id(id);
+  if (of_content) id.remove_prefix(kContentId.size());
   const std::size_t size = id.size() / 2;
   std::byte file[kFileBytes]{};
-  if (size == 0 || size > kMostIdBytes) return false;
+  if (size == 0 || size > kMostIdBytes || (of_content && size != kMostIdBytes)) return false;
   if (!read_hex(id, std::span(file).subspan(kIdAt, size))) return false;
   file[0] = static_cast<std::byte>(size);
+  if (of_content) std::ranges::copy(capture::kContentMark, file);
   perf_event_header header;
   std::memcpy(&header, record.data(), sizeof header);
   header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
@@ -113,9 +117,12 @@ class MappingIds::Question {
   }
 };
 
-MappingIds::MappingIds(os::Os& os, FileWork::Run run, Find find)
+MappingIds::MappingIds(os::Os& os, FileWork::Run run, Find find, Find find_content)
     : os_(os),
       work_(std::move(run)),
+      find_content_(find || find_content
+                        ? std::move(find_content)
+                        : [proc = os.proc()](const MappedFile& file) { return content_id_of(proc, file); }),
       find_(find ? std::move(find)
                  : [proc = os.proc()](const MappedFile& file) { return build_id_of(proc, file); }),
       last_wait_left_(kLastWait) {}
@@ -150,12 +157,14 @@ void MappingIds::ask(const capture::RingChunk& chunk) {
   if (questions.empty()) return;
   work_.begin_walk(os_.now());
   for (auto& [user, question] : questions) {
-    const auto ids = work_.begin<Ids>(user, [find = find_, files = std::move(question.files)] {
+    const auto files = std::make_shared<const std::vector<MappedFile>>(std::move(question.files));
+    const auto ids = work_.begin<Ids>(user, [find = find_, files] {
       Ids found;
-      for (const MappedFile& file : files) found.of_file.push_back(find(file));
+      for (const MappedFile& file : *files) found.of_file.push_back(find(file));
       return found;
     });
-    for (const auto& [at, file] : question.records) asked_.push_back({at, file, ids});
+    for (const auto& [at, file] : question.records)
+      asked_.push_back({.at = at, .file = file, .ids = ids, .files = files});
   }
 }
 
@@ -184,11 +193,56 @@ std::map<std::uint32_t, MappingIds::Question> MappingIds::collect(const capture:
   return questions;
 }
 
+bool MappingIds::has_answer(const Waited& asked) {
+  return asked != nullptr && asked->is_done() && !asked->refused;
+}
+
+// Apart from the build ids, which nobody has to wait longer for than they take.
+void MappingIds::ask_contents() {
+  if (!find_content_) return;
+  std::map<const Progress*, Waited> begun;
+  for (Asked& each : asked_) {
+    if (!each.lacks_id()) continue;
+    const auto [contents, fresh] = begun.try_emplace(each.ids.get());
+    if (fresh) {
+      contents->second =
+          work_.begin<Ids>(each.ids->user(), [find = find_content_, files = each.files, ids = each.ids] {
+            Ids found;
+            for (std::size_t i = 0; i < files->size(); ++i)
+              found.of_file.push_back(ids->value.of_file[i].empty() ? find((*files)[i]) : std::string());
+            return found;
+          });
+    }
+    each.contents = contents->second;
+  }
+}
+
+// False: not yet.
+bool MappingIds::await(Waited Asked::* asked, Patience& patience) const {
+  for (const Asked& each : asked_) {
+    const Waited& wanted = each.*asked;
+    if (wanted == nullptr || wanted->is_done()) continue;
+    if (patience.ask(*wanted) == Patience::Answer::kLater) return false;
+  }
+  return true;
+}
+
+void MappingIds::await_last(Waited Asked::* asked) {
+  for (const Asked& each : asked_) {
+    const Waited& wanted = each.*asked;
+    if (wanted == nullptr || wanted->is_done() || last_wait_left_ <= 0) continue;
+    const TimeNs began = os_.now();
+    (void)wanted->wait(last_wait_left_);
+    last_wait_left_ -= os_.now() - began;
+  }
+}
+
 bool MappingIds::take(capture::RingChunk& chunk, Patience* patience) {
   if (!std::exchange(asked_for_, true)) ask(chunk);
-  for (const Asked& each : asked_) {
-    if (patience == nullptr || each.ids == nullptr || each.ids->is_done()) continue;
-    if (patience->ask(*each.ids) == Patience::Answer::kLater) return false;
+  if (patience != nullptr) {
+    if (!await(&Asked::ids, *patience)) return false;
+    if (!std::exchange(asked_for_contents_, true)) ask_contents();
+    if (!await(&Asked::contents, *patience)) return false;
   }
   answer(chunk);
   return true;
@@ -196,29 +250,28 @@ bool MappingIds::take(capture::RingChunk& chunk, Patience* patience) {
 
 void MappingIds::take_last(capture::RingChunk& chunk) {
   if (!std::exchange(asked_for_, true)) ask(chunk);
-  for (const Asked& each : asked_) {
-    if (each.ids == nullptr || each.ids->is_done() || last_wait_left_ <= 0) continue;
-    const TimeNs began = os_.now();
-    (void)each.ids->wait(last_wait_left_);
-    last_wait_left_ -= os_.now() - began;
-  }
+  await_last(&Asked::ids);
+  if (!std::exchange(asked_for_contents_, true)) ask_contents();
+  await_last(&Asked::contents);
   answer(chunk);
 }
 
 void MappingIds::answer(capture::RingChunk& chunk) {
   for (const Asked& each : asked_) {
-    if (each.ids == nullptr || !each.ids->is_done() || each.ids->refused) {
+    const bool unread = !has_answer(each.ids) || (each.contents != nullptr && !has_answer(each.contents));
+    if (unread) {
       ++counts_.unread;
       continue;
     }
+    const bool of_content = each.lacks_id() && each.contents != nullptr;
+    const std::string& id = of_content ? each.contents->value.of_file[each.file] : each.id();
     perf_event_header header;
     std::memcpy(&header, chunk.bytes.data() + each.at, sizeof header);
-    const bool found =
-        put_id(std::span(chunk.bytes).subspan(each.at, header.size), each.ids->value.of_file[each.file]);
+    const bool found = put_id(std::span(chunk.bytes).subspan(each.at, header.size), id);
     ++(found ? counts_.found : counts_.none);
   }
   asked_.clear();
-  asked_for_ = false;
+  asked_for_ = asked_for_contents_ = false;
 }
 
 }  // namespace tailor::unwind

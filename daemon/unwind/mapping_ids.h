@@ -1,5 +1,6 @@
 // Puts build ids into the records of mappings, as the kernel would (mapped_file_id.h says why it is not
-// asked). It stands before all that reads these records, so that they look the same whoever found the id.
+// asked), and content ids where files have none (capture::kContentMark). It stands before all that reads
+// these records, so that they look the same whoever found the id.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +32,12 @@ struct MappingIdCounts {
 // Control thread only.
 class MappingIds {
  public:
-  // Finds a build id, where files are read.
+  // Finds an id, where files are read.
   using Find = std::function<std::string(const MappedFile& file)>;
 
-  // `run`: see FileWork. `os` must outlive this.
-  MappingIds(os::Os& os, FileWork::Run run, Find find = {});
+  // `run`: see FileWork. `os` must outlive this. `find` finds build ids, `find_content` the ids of files that
+  // have none; without both, those of this host.
+  MappingIds(os::Os& os, FileWork::Run run, Find find = {}, Find find_content = {});
 
   void ring(const capture::RingLayout& layout);
   void closed(capture::RingIndex ring) { times_.erase(ring); }
@@ -53,10 +55,14 @@ class MappingIds {
     std::vector<std::string> of_file;
     std::size_t bytes() const { return 0; }  // nothing stays
   };
+  using Waited = std::shared_ptr<Awaited<Ids>>;
   struct Asked {
     std::size_t at = 0;    // of the record in its chunk, in bytes
     std::size_t file = 0;  // in the ids of its user
-    std::shared_ptr<Awaited<Ids>> ids;
+    Waited ids = {}, contents = {};
+    std::shared_ptr<const std::vector<MappedFile>> files = {};
+    const std::string& id() const { return ids->value.of_file[file]; }
+    bool lacks_id() const { return has_answer(ids) && id().empty(); }
   };
   class Question;
   // Path, device, inode and generation, as records have them.
@@ -66,18 +72,23 @@ class MappingIds {
   std::vector<std::int32_t> ancestors_of(std::int32_t pid, const File& file);
   void ask(const capture::RingChunk& chunk);
   std::map<std::uint32_t, Question> collect(const capture::RingChunk& chunk);
+  void ask_contents();
+  static bool has_answer(const Waited& asked);
+  bool await(Waited Asked::* asked, Patience& patience) const;
+  void await_last(Waited Asked::* asked);
   void answer(capture::RingChunk& chunk);
 
   static constexpr std::size_t kMostFiles = 4096, kMostPlaces = 8;  // of a user in a chunk; of a file
   static constexpr std::size_t kMostSeen = 1024;
   os::Os& os_;
   FileWork work_;
-  const Find find_;
+  const Find find_content_, find_;
   // How far before the end of a record its time stands, in bytes; 0: it has none in our time base.
   std::map<capture::RingIndex, std::size_t> times_;
   Parents parents_;
   std::map<File, std::vector<std::int32_t>> seen_from_;  // the ancestors of who mapped it last
   bool asked_for_ = false;                               // the chunk that take() has begun
+  bool asked_for_contents_ = false;
   std::vector<Asked> asked_;
   TimeNs last_wait_left_;
   MappingIdCounts counts_;

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "daemon/os/elf_build_id.h"
+#include "daemon/os/content_id.h"
 #include "daemon/os/host_files.h"
 #include "daemon/os/living_folder.h"
 #include "daemon/registration/proc_files.h"
@@ -87,8 +87,8 @@ std::vector<std::string> paths_of(const Mapping& mapping, const std::filesystem:
   if (mapping.file.starts_with(kWithBuildId)) {
     // Another file may have taken its place since, there too.
     if (mapping.path.starts_with('/')) paths.push_back(mapping.path);
-    const std::string_view build_id = std::string_view(mapping.file).substr(kWithBuildId.size());
-    std::erase_if(paths, [&](const std::string& path) { return os::elf_build_id(path) != build_id; });
+    const std::string_view id = std::string_view(mapping.file).substr(kWithBuildId.size());
+    std::erase_if(paths, [&](const std::string& path) { return !os::has_id(path, id); });
     return paths;
   }
   // The process may have ended already. Our file of that name may be another one.
@@ -146,9 +146,7 @@ bool ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame
   if (code.begin >= code.end) return true;
   const bool fits = eh_frame.size() <= kMostOfATable;
   if (!fits) eh_frame = {};
-  auto at = registered_.lower_bound(code.begin);
-  if (at != registered_.begin() && std::prev(at)->second.range.end > code.begin) --at;
-  while (at != registered_.end() && at->first < code.end) at = forget(at);
+  forget_code(code.begin, code.end);
   const std::size_t bytes = sizeof(Registered) + eh_frame.size();
   make_room(bytes);
   if (registered_.size() >= kMostRegistered || bytes_ + bytes > kMostBytes) return fits;
@@ -156,6 +154,12 @@ bool ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame
   begins_[code.id] = code.begin;
   bytes_ += bytes;
   return fits;
+}
+
+void ProcessCode::forget_code(std::uint64_t begin, std::uint64_t end) {
+  auto at = registered_.lower_bound(begin);
+  if (at != registered_.begin() && std::prev(at)->second.range.end > begin) --at;
+  while (at != registered_.end() && at->first < end) at = forget(at);
 }
 
 void ProcessCode::remove_code(CodeId id) {

@@ -57,6 +57,8 @@ class ProcessCode {
   bool add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address);
   // It stays for samples that are on their way, until other code takes its place or there is too much of it.
   void remove_code(CodeId id);
+  // None lies there any more.
+  void forget_code(std::uint64_t begin, std::uint64_t end);
   // What it keeps of registered code.
   std::size_t bytes() const { return bytes_; }
   // Whether code of a plan lies there: it tells by itself whose the sample is.

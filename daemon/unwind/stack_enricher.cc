@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "daemon/capture/decode/byte_cursor.h"
@@ -146,6 +147,12 @@ class Words {
   std::size_t start_;
 };
 
+// As runtimes name theirs.
+bool is_jitdump(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("jit-") && name.ends_with(".dump");
+}
+
 // "": none.
 std::string file_in(const capture::MappingBytes& mapping) {
   if (!mapping.build_id.empty()) return file_with(mapping.build_id);
@@ -186,8 +193,9 @@ void StackEnricher::connected(const registration::PeerConnected& event) {
 }
 
 void StackEnricher::message(const registration::PeerMessage& event) {
-  if (event.message.has_code_load()) {
-    const v1::CodeObject& code = event.message.code_load();
+  const v1::AgentMessage& message = event.said();
+  if (message.has_code_load()) {
+    const v1::CodeObject& code = message.code_load();
     const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
     if (code.base() + size < code.base()) return;
     const bool fits = process(event.process.pid)
@@ -195,8 +203,18 @@ void StackEnricher::message(const registration::PeerMessage& event) {
                                           code.eh_frame(), code.eh_frame_address());
     counts_.left_out += fits ? 0 : 1;
   }
-  if (event.message.has_code_unload())
-    process(event.process.pid).code->remove_code(event.message.code_unload().code_id());
+  if (message.has_code_unload())
+    process(event.process.pid).code->remove_code(message.code_unload().code_id());
+}
+
+void StackEnricher::foreign_code(ProcessId owner, const v1::CodeObject& said) {
+  const std::uint64_t end = said.base() + said.size();
+  if (end <= said.base()) return;
+  ProcessCode& code = *process(owner.pid).code;
+  if (said.eh_frame().empty()) return code.forget_code(said.base(), end);
+  const bool fits =
+      code.add_code({said.id(), said.base(), end, false}, said.eh_frame(), said.eh_frame_address());
+  counts_.left_out += fits ? 0 : 1;
 }
 
 void StackEnricher::gone(const registration::PeerGone& event) {
@@ -222,6 +240,8 @@ void StackEnricher::learn(std::span<const std::byte> record) {
   if (header.type == PERF_RECORD_EXIT && pid == tid) known->second.ended = true;
   if (header.type != PERF_RECORD_COMM || (header.misc & PERF_RECORD_MISC_COMM_EXEC) == 0) return;
   known->second.code->forget_files();
+  // An agent says itself what is gone.
+  if (known->second.id.start == 0) known->second.code->forget_code(0, UINT64_MAX);
   known->second.ended = false;
 }
 
@@ -234,6 +254,7 @@ void StackEnricher::mapped(std::span<const std::byte> record) {
   mapping.file_offset = told->file_offset;
   mapping.path = std::string(told->path);
   mapping.file = file_in(*told);
+  if (is_jitdump(mapping.path) && dumpers_.size() < kMostProcesses) dumpers_.push_back(told->pid);
   ProcessCode& code = *process(told->pid).code;
   if (mapping.file.empty()) return code.map_anonymous(mapping.begin, mapping.end);
   code.map(std::move(mapping));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "daemon/capture/decode/register_masks.h"
@@ -48,6 +49,9 @@ class StackEnricher {
   // What agents say.
   void connected(const registration::PeerConnected& event);
   void message(const registration::PeerMessage& event);
+  // What a jitdump says of code of a process that has no agent. It is passed through like code of files: it
+  // may be called from anywhere.
+  void foreign_code(ProcessId process, const v1::CodeObject& code);
   // It stays known for a while: its last samples are still on their way.
   void gone(const registration::PeerGone& event);
 
@@ -61,6 +65,9 @@ class StackEnricher {
   // Both, without waiting.
   capture::RingChunk chunk(capture::RingChunk&& chunk);
   void closed(capture::RingIndex ring) { rings_.erase(ring); }
+
+  // Processes that have mapped a jitdump since the last call: what it says of their code is awaited.
+  std::vector<std::int32_t> take_dumpers() { return std::exchange(dumpers_, {}); }
 
   const EnricherCounts& counts() const { return counts_; }
 
@@ -96,6 +103,7 @@ class StackEnricher {
   std::map<std::int32_t, Process> processes_;
   std::map<capture::RingIndex, capture::RingLayout> rings_;  // those with stacks, as they were
   std::optional<Taking> taking_;
+  std::vector<std::int32_t> dumpers_;
   EnricherCounts counts_;
 };
 

@@ -1,5 +1,7 @@
 // A made-up profile in the shapes of docs/http-api.md: for tests that need to know what is in it, or more of it, or
 // worse, than a real engine says. Every random number comes from a fixed seed.
+import { functionsAnswer, stacksOf } from "./functions_fixture.mjs";
+
 function random(seed) {
   let state = seed >>> 0;
   return () => {
@@ -215,9 +217,12 @@ export function makeBundle(options = {}) {
     "history?by=hour&fingerprint=9c1e&limit=1000": history("hour", day / 24),
   };
   responses["fingerprints/9c1e"] = { ...responses.fingerprints.fingerprints[0], executions_list: [row("3f2a", "tpch-3", 1), row("77ab", "tpch-3", 1.3)], operators: plan.operators, operators_of: "77ab".repeat(8), first_sampled: "3f2a".repeat(8), last_sampled: "77ab".repeat(8), runs: { executions: 120, sampled: 70, left_out: 0, samples: 9100, plans: 1, source, operators: plan.operators } };
+  const samples = { sources: [source], total: count, count, cells, ...columns };
+  const owners = [...plan.operators.map((each) => ({ key: each.key, name: each.name })), { key: "component:812.5512:2", name: name("compile") }, { key: "unattributed:unknown_kernel", name: "kernel" }];
+  const functions = functionsAnswer(stacksOf(samples, name), { source, owners });
   for (const id of options.ids ?? ["all", "3f2a".repeat(8), "77ab".repeat(8)]) {
     Object.assign(responses, {
-      [`executions/${id}`]: row("3f2a", "tpch-3", 1), [`executions/${id}/profile`]: profile, [`executions/${id}/samples`]: { sources: [source], total: count, count, cells, ...columns },
+      [`executions/${id}`]: row("3f2a", "tpch-3", 1), [`executions/${id}/profile`]: profile, [`executions/${id}/samples`]: samples, [`executions/${id}/functions`]: functions,
       [`executions/${id}/sources`]: { sources: [source] }, [`executions/${id}/listing`]: listing, [`executions/${id}/memory`]: memory, [`executions/${id}/threads`]: threads, [`executions/${id}/iterations`]: iterations,
     });
   }

@@ -11,7 +11,7 @@ const b = "77ab".repeat(8);
 
 test("names with markup stay text on every page", async () => {
   const report = writeReport(makeBundle({ name: hostile, samples: 500, points: 500 }));
-  for (const hash of ["#/execution/all", "#/execution/all?tab=code&code=all", "#/execution/all?tab=memory&table=memory", "#/execution/all?tab=threads&table=threads", "#/execution/all?tab=iterations", "#/execution/all?tab=about&table=plan,activity,flame", "#/?x=1", `#/compare?a=${a}&b=${b}`, "#/fingerprint/9c1e"]) {
+  for (const hash of ["#/execution/all", "#/execution/all?tab=code&code=all", "#/execution/all?tab=memory&table=memory", "#/execution/all?tab=threads&table=threads", "#/execution/all?tab=functions&fn=tree", "#/execution/all?tab=functions&fn=list&find=main", "#/execution/all?tab=iterations", "#/execution/all?tab=about&table=plan,activity,flame", "#/?x=1", `#/compare?a=${a}&b=${b}`, "#/fingerprint/9c1e"]) {
     const page = await open(browser, report.url + hash);
     await page.waitForTimeout(100);
     const bad = await page.evaluate(() => ({
@@ -36,7 +36,7 @@ test("the check above would see a page that takes names for markup", async () =>
 
 test("hostile addresses change nothing but what is chosen", async () => {
   const report = writeReport(makeBundle({ samples: 500, points: 100 }));
-  for (const hash of ["#/execution/%3Cscript%3E", "#/execution/all?op=1e99&from=NaN&to=-Infinity&tid=x&line=99999999999&tab=__proto__", "#/execution/__proto__", "#/compare?a=__proto__&b=constructor", "#/execution/all?zoom=/////&order=x&lanes=x&loop=-5", "#/execution/all?from=900&to=100"]) {
+  for (const hash of ["#/execution/%3Cscript%3E", "#/execution/all?op=1e99&from=NaN&to=-Infinity&tid=x&line=99999999999&tab=__proto__", "#/execution/__proto__", "#/compare?a=__proto__&b=constructor", "#/execution/all?tab=functions&fn=__proto__&fun=__proto__&fzoom=constructor&find=%5B(&with=__proto__", "#/execution/all?zoom=/////&order=x&lanes=x&loop=-5", "#/execution/all?from=900&to=100"]) {
     const page = await open(browser, report.url + hash);
     expect(page.wrong.length === 0, `${hash}: ${page.wrong.join("; ")}`);
     await page.close();

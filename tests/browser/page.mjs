@@ -84,7 +84,7 @@ test("the plan and the charts work by keyboard", async () => {
   await page.keyboard.press("ArrowRight");
   // The address follows the key in its own time: if it never does, this fails.
   await page.waitForFunction((before) => location.href !== before, first);
-  await page.keyboard.press("5");
+  await page.keyboard.press("6");
   await page.waitForSelector("#card-iterations");
   await page.keyboard.press("]");
   await page.waitForSelector("[data-filter=iter]");
@@ -259,7 +259,7 @@ test("there is a table behind every chart, and it holds the same numbers", async
 });
 
 test("axe finds nothing serious, light and dark", async () => {
-  const pages = ["#/execution/all", "#/execution/all?from=700000000&to=1500000000&left=600000000&right=1600000000&marks=900000000~1000000000", "#/execution/all?left=1000000000&right=1040000000&tab=threads", "#/execution/all?tab=code&op=4", "#/execution/all?tab=memory", "#/execution/all?tab=threads&table=threads", "#/execution/all?tab=iterations", "#/execution/all?tab=about&table=plan,activity", "#/?x=1", `#/compare?a=${a}&b=${b}`, "#/fingerprint/9c1e"];
+  const pages = ["#/execution/all", "#/execution/all?from=700000000&to=1500000000&left=600000000&right=1600000000&marks=900000000~1000000000", "#/execution/all?left=1000000000&right=1040000000&tab=threads", "#/execution/all?tab=functions&find=run", "#/execution/all?tab=functions&fn=tree&fun=weft:main", "#/execution/all?tab=functions&fn=list", "#/execution/all?tab=code&op=4", "#/execution/all?tab=memory", "#/execution/all?tab=threads&table=threads", "#/execution/all?tab=iterations", "#/execution/all?tab=about&table=plan,activity", "#/?x=1", `#/compare?a=${a}&b=${b}`, "#/fingerprint/9c1e"];
   for (const colorScheme of ["light", "dark"]) {
     for (const hash of pages) {
       const page = await open(browser, report.url + hash, { colorScheme, bypassCSP: true });

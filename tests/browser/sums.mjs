@@ -1,8 +1,10 @@
 // The page's own sums, without a browser: nothing is lost or counted twice under any choice.
 import { expect, finish, near, plain, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
+import { functionsAnswer } from "./functions_fixture.mjs";
 import { flame } from "../../viewer/web/src/model/flame.ts";
 import { Owners, operatorKey } from "../../viewer/web/src/model/owners.ts";
+import { compareFunctions, compareTrees, FunctionProfile, pathTo, searchTree } from "../../viewer/web/src/model/functions.ts";
 import { noMoreThan, SampleTable } from "../../viewer/web/src/model/samples.ts";
 import { differences, eventOf, linesOf, shareIn, sumOf as sumOfLines } from "../../viewer/web/src/model/periods.ts";
 import { totals } from "../../viewer/web/src/model/totals.ts";
@@ -352,6 +354,114 @@ test("every state survives its address, and hostile addresses are read", () => {
     expect(parseRoute(hash).id.length <= 400, hash);
   }
   expect(queryText({ b: 1, a: "x y", c: undefined }) === "a=x%20y&b=1", "query");
+});
+
+const cpu = { name: "cpu-clock", unit: "ns_on_cpu", period: 1000, precise: false };
+const times = (count, stack, weight = 1000) => Array.from({ length: count }, () => ({ stack, weight, owner: "x" }));
+const profileOf = (rows, options = {}) => new FunctionProfile(functionsAnswer(rows, { source: cpu, ...options }));
+const usualRows = (hash, parse) => [...times(hash, ["main|a", "probe|a", "hash|b"]), ...times(parse, ["main|a", "parse|a"]), ...times(100, ["main|a"])];
+const byName = (profile, name) => {
+  const found = [];
+  const walk = (node) => { if (node.name === name) found.push(node); node.children.forEach(walk); };
+  walk(profile.callees);
+  return found;
+};
+
+test("a call tree holds every sample once, from above and from below", () => {
+  const profile = profileOf([...usualRows(300, 50), ...times(7, ["main|a", "probe|a", "probe|a", "|lib.so"])]);
+  const check = (node) => {
+    near(node.weight, node.self.weight + node.children.reduce((sum, child) => sum + child.weight, 0), node.name);
+    node.children.forEach(check);
+  };
+  for (const root of [profile.callees, profile.callers]) {
+    check(root);
+    near(root.weight, profile.weight, "root");
+  }
+  near(profile.functions.reduce((sum, each) => sum + each.self.weight, 0), profile.weight, "own code of all functions");
+  near(profile.libraries.reduce((sum, each) => sum + each.self.weight, 0), profile.weight, "libraries");
+  expect(profile.callers.children[0].name === "hash", "the dearest own code comes first");
+  near(profile.unnamed.samples, 7, "samples without a name");
+  expect(byName(profile, "probe").length === 2, "recursion is a node of its own");
+});
+
+test("a search counts a frame below another that was found once", () => {
+  const profile = profileOf([...times(10, ["main|a", "sort|a", "sort_rows|a"]), ...times(30, ["main|a", "scan|a"])]);
+  const { found, sum } = searchTree(profile.callees, " SORT ");
+  expect(found.size === 2, `${found.size} frames`);
+  near(sum.samples, 10, "samples");
+  near(searchTree(profile.callees, "a").sum.samples, 40, "by the library's name too");
+  expect(searchTree(profile.callees, "").found.size === 0 && searchTree(profile.callees, "(").found.size === 0, "nothing is looked for, and nothing is found");
+});
+
+test("a frame has the same key in two profiles, and its path leads to it", () => {
+  const [a, b] = [profileOf(usualRows(300, 50)), profileOf(usualRows(20, 500).reverse())];
+  const [one, other] = [byName(a, "hash")[0], byName(b, "hash")[0]];
+  expect(one.key === other.key && one.key !== byName(a, "probe")[0].key, "keys are those of the path");
+  expect(pathTo(a.callees, one.key).map((node) => node.name).join() === "all samples,main,probe,hash", "the path");
+  expect(pathTo(a.callees, "nowhere").length === 1, "an unknown key leads to the root");
+});
+
+test("a change is more than chance only where the intervals do not overlap", () => {
+  const [now, old] = [profileOf(usualRows(400, 60)), profileOf(usualRows(300, 50))];
+  const same = compareTrees(now, old);
+  expect([...same.of.values()].every((each) => each.known), "all frames are known on both sides");
+  expect(!same.of.get(byName(now, "parse")[0]).sure, "10.7 % of 560 against 11.1 % of 450 is chance");
+  const grown = profileOf(usualRows(300, 600));
+  const { of, gone } = compareTrees(grown, old);
+  const parse = of.get(byName(grown, "parse")[0]);
+  expect(parse.sure && parse.by > 0.4, `parse grew by ${parse.by}`);
+  near(parse.by, 600 / 1000 - 50 / 450, "the difference of the shares");
+  expect(of.get(byName(grown, "hash")[0]).by < 0, "hash has a smaller share");
+  near(of.get(grown.callees).by, 0, "all is all");
+  expect(gone.length === 0, "nothing is gone");
+  expect(compareTrees(profileOf(usualRows(300, 0)), old).gone[0].path === "parse below main", "what is not there any more is named");
+});
+
+test("what the other profile added up with others is a range, and no number", () => {
+  const [now, old] = [profileOf(usualRows(300, 50)), profileOf(usualRows(300, 50), { fewest: 100 })];
+  const change = compareTrees(now, old).of.get(byName(now, "parse")[0]);
+  expect(!change.known && !change.sure && change.by === 0, JSON.stringify(change));
+  const much = profileOf(usualRows(300, 900));
+  const sure = compareTrees(much, old).of.get(byName(much, "parse")[0]);
+  expect(!sure.known && sure.sure && sure.by > 0.4, "it is more than all of the rest was");
+  // What a tree does not show is not gone.
+  expect(compareTrees(profileOf(usualRows(300, 50), { fewest: 100 }), now).gone.length === 0, "parse is among the rest");
+});
+
+test("functions of two profiles are compared by name and library", () => {
+  const rows = compareFunctions(profileOf(usualRows(300, 600)), profileOf([...usualRows(300, 50), ...times(40, ["parse|b"])]));
+  const parse = rows.filter((row) => row.name === "parse");
+  expect(parse.length === 2, "one of each library");
+  expect(parse.find((row) => row.object === "a").change.sure, "grown");
+  const gone = parse.find((row) => row.object === "b");
+  near(gone.now.share, 0, "not there any more");
+  near(gone.change.before.share, 40 / 490, "it was there");
+  near(rows.reduce((sum, row) => sum + row.now.share, 0), 1, "all shares now");
+});
+
+test("functions that a hostile answer tells wrongly break nothing", () => {
+  const answer = functionsAnswer(usualRows(3, 3), { source: cpu });
+  answer.callees.parent = answer.callees.parent.map(() => 99);
+  answer.callees.weight = [];
+  answer.functions.object = [];
+  answer.callers.function = [-1, 77, "x", null];
+  const profile = new FunctionProfile(answer);
+  expect(profile.callees.children.length === 0 && profile.functions.every((each) => each.object === ""), "what is not there is nothing");
+  searchTree(profile.callers, "x");
+  compareTrees(profile, profile);
+});
+
+test("the parts of a function's owners are those of its cost", () => {
+  const { responses } = makeBundle();
+  const profile = new FunctionProfile(responses["executions/all/functions"]);
+  const shown = responses["executions/all/profile"];
+  near(profile.weight, shown.weight, "the weight of the view");
+  const main = profile.functions.find((each) => each.name === "main");
+  for (const { owner, total } of main.owners) {
+    const row = shown.plans[0].operators.find((each) => each.key === profile.answer.owners[owner].key);
+    if (row) near(total.weight, row.weight, row.name);
+  }
+  near(main.owners.reduce((sum, each) => sum + each.total.weight, 0), profile.weight, "all owners of main");
 });
 
 process.exit(await finish());

@@ -5,7 +5,8 @@ A step is what that thread does between two waits. Time in the run queue does no
 `tailor status --json`). The store lies in memory: how fast a disk is, is nobody's attack. The broken twin stops the daemon in the
 middle of its steps, which must be noticed.
 
-With --full each attack lasts longer, and files of strangers attack too: perf maps, jitdumps and libraries.
+What the daemon counts shows that the attack has reached it. With --full each attack lasts longer, and files of strangers attack too:
+perf maps, jitdumps and libraries.
 
 control_thread.py [--full] [ATTACK ...]: these alone.
 """
@@ -39,7 +40,7 @@ def agents(kind, daemon, _):
             time.sleep(0.1)
         before = attackers.taken()
         check(all(before.values()), f"the attack has begun: {before}")
-        yield
+        yield lambda: min(attackers.taken().values())
         print(f"steps of the attack: {attackers.taken()}")
 
 
@@ -47,7 +48,7 @@ def agents(kind, daemon, _):
 def files(attack, daemon, folder):
     with strangers(folder, 1, [attack]) as running:
         wait_until_sampled(daemon, running)
-        yield
+        yield lambda: 0
 
 
 @contextlib.contextmanager
@@ -58,7 +59,18 @@ def reader(_, daemon, __):
         held.execute("BEGIN")
         tables = [name for name, in held.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         check(tables and all(held.execute(f'SELECT count(*) FROM "{name}"').fetchone() for name in tables), "a reader holds the catalogue")
-        yield
+        yield lambda: 0
+
+
+def limits(*keys):
+    """How often these limits were exceeded."""
+    return lambda status: sum(int(each["count"]) for each in status.get("limits", []) if each["reason"] in keys)
+
+
+def taken_messages(status):
+    """Of agents that say what nobody else says, those that were not rejected."""
+    said = [each["accounting"] for each in status["processes"] if each["info"].get("engine_name") == "raw"]
+    return sum(int(each["messages"]) - int(each["messages_rejected"]) for each in said)
 
 
 ATTACKS = {
@@ -67,11 +79,18 @@ ATTACKS = {
     "newcomers": (agents, "newcomers"),
     "rows": (agents, "rows"),
     "tables": (agents, "tables"),
+    "message": (agents, "message"),
     "catalogue": (reader, None),
     "map": (files, growing_map),
     "jitdump": (files, many_functions),
 }
 LONG = ("map", "jitdump", "tables")  # with --full
+LEAST = {"message": 3}  # steps of the attack in each try: one of each kind of message
+# What the daemon counts of an attack. It must become more.
+REACHED = {
+    "tables": limits("unwind-file", "unwind-work"),
+    "message": taken_messages,
+}
 
 
 def status(daemon):
@@ -92,18 +111,51 @@ def judge_steps(attack, counts, after):
     check_live(0 in counts, f"{attack}: {counts} steps took more than 20 ms, the longest of the last minute {longest:.1f} ms")
 
 
+def wait_until_reached(attack, daemon, before):
+    """What the daemon counts of the attack is more than it was."""
+    if attack not in REACHED:
+        return
+    deadline = time.monotonic() + PATIENCE
+    while REACHED[attack](status(daemon)) <= before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    reached = REACHED[attack](status(daemon))
+    check(reached > before, f"the attack {attack} has reached the daemon: it counted {before}, and then {reached}")
+
+
+def begin_to_sample(daemon, rounds):
+    """The victim is the first process that is sampled, again and again: the BPF program is loaded each time."""
+    counts = []
+    while 0 not in counts and len(counts) < TIMES:
+        before = int(status(daemon)["long_steps"])
+        for _ in range(rounds):
+            with Victim(daemon) as victim:
+                victim.execute(QUERY)
+                check_victim(daemon, victim)
+            deadline = time.monotonic() + PATIENCE
+            while any(each["sampled"] for each in status(daemon)["processes"]) and time.monotonic() < deadline:
+                time.sleep(0.1)
+        counts.append(int(status(daemon)["long_steps"]) - before)
+    judge_steps("first", counts, status(daemon))
+
+
 def under(attack, daemon, folder, rounds):
     """What one attack does to the steps, and to the victim. What the attack does it does each time; what a host does, that may stop a
     CPU without a word, it does now and then. So one time without a long step is enough."""
     begin, what = ATTACKS[attack]
     with Victim(daemon) as victim:
-        victim.execute(QUERY)  # to begin to sample takes steps of its own
+        victim.execute(QUERY)
         counts = []
-        with begin(what, daemon, folder):
+        reached = REACHED.get(attack, lambda _: 0)(status(daemon))
+        with begin(what, daemon, folder) as steps:
+            wait_until_reached(attack, daemon, reached)
             while 0 not in counts and len(counts) < TIMES:
-                before = int(status(daemon)["long_steps"])
+                before, enough = int(status(daemon)["long_steps"]), steps() + LEAST.get(attack, 0)
+                deadline = time.monotonic() + PATIENCE
                 for _ in range(rounds):
                     victim.execute(QUERY)
+                while steps() < enough and time.monotonic() < deadline:
+                    victim.execute(QUERY)
+                check(steps() >= enough, f"the attack goes on: it took {steps()} steps, of at least {enough}")
                 counts.append(int(status(daemon)["long_steps"]) - before)
             judge_steps(attack, counts, status(daemon))
         check_victim(daemon, victim)
@@ -116,7 +168,7 @@ def main(attacks, rounds):
         rules.write_text(f'[[processes.sample]]\nexecutable = "{folder}/stranger"\n')
         for attack in attacks:
             with Daemon(frequency=997, options=["--config", rules, "--max-memory", 64, "--user-processes", 2000]) as daemon:
-                under(attack, daemon, folder, rounds)
+                begin_to_sample(daemon, rounds) if attack == "first" else under(attack, daemon, folder, rounds)
     broken_twin()
 
 
@@ -143,5 +195,5 @@ if __name__ == "__main__":
     if os.access("/dev/shm", os.W_OK):
         tempfile.tempdir = "/dev/shm"
     FULL = "--full" in sys.argv
-    CHOSEN = [name for name in sys.argv[1:] if name != "--full"] or [name for name in ATTACKS if FULL or name not in LONG]
+    CHOSEN = [name for name in sys.argv[1:] if name != "--full"] or [name for name in ("first", *ATTACKS) if FULL or name not in LONG]
     undisturbed(lambda: main(CHOSEN, 10 * ROUNDS if FULL else ROUNDS), tries=2)

@@ -88,10 +88,11 @@ TABLE = Table(
         Entry("docs/postgresql.md", r"apt install -y .* && \./dev build .*", SUITE),
         Entry("docs/postgresql.md", r"cmake --install build --component postgresql .*", "the extension's package has it there"),
         Entry("docs/timestamps.md", r"sudo .*", "loads a kernel module: tests/kernel do it in QEMU"),
+        Entry("docs/jvm.md", r"tailor JVM agent", "the name of a component, not a command"),
     ],
     by_options=[
         Entry("*", r"tailor (record|import|diff|sql|export|replay|rate)", "the name of a command that needs an argument"),
-        Entry("*", r"tailor (record (-g|-q|-p|--|--memory|--aggregate SECONDS|--marks all|--sample-executions 1/8|--max-overhead (P|1)%)( \.\.\.)?"
+        Entry("*", r"tailor (record (-g|-q|-p|--|-- PROGRAM|--memory|--aggregate SECONDS|--marks all|--sample-executions 1/8|--max-overhead (P|1)%)( \.\.\.)?"
                    r"|diff --(fail-if|json)|report --html|report --level line|report --pid PID --rules|import -)", "the value or the command is not said"),
         Entry("*", r"\./dev .*", SUITE),
         Entry("*", r"python3 tests/.*", "a measurement or a test of its own"),

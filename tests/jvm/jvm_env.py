@@ -4,7 +4,7 @@ import os
 import pathlib
 import subprocess
 
-from tailor_env import BIN, BUILD, ROOT, check, skip
+from tailor_env import BIN, BUILD, ROOT, at_most, check, skip
 
 JAR = BUILD / "lib" / "tailor-jvm.jar"
 BROKEN_JAR = BUILD / "lib" / "tailor-jvm-broken.jar"
@@ -51,3 +51,10 @@ def time_of(rows):
     """The CPU time of some rows of a report, in ns. Each sample stands for the period it was taken with, and periods are drawn
     at random: the time of samples agrees with a clock, and their number need not."""
     return sum(row["weight"] for row in rows)
+
+
+def check_owned(found, most):
+    """All but that share of the samples have an owner: a method, or a component of the JVM. The start of the JVM counts."""
+    rows = {row["key"]: row["samples"] for row in found["unattributed_rows"]}
+    unknown = sum(rows.values())
+    check(at_most(unknown, found["samples"], most), f"{unknown:.0f} of {found['samples']:.0f} samples have no owner: {rows}")

@@ -2,7 +2,7 @@
 import tempfile
 
 import jvm_env
-from jvm_env import java, record, report, rows_of, samples_of, time_of
+from jvm_env import check_owned, java, record, report, rows_of, samples_of, time_of
 from tailor_env import about, check, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
@@ -38,9 +38,21 @@ loop = sum(samples_of(lines, f"JvmShares.java:{number}") for number in (first + 
 check(loop >= 0.95 * heavy, f"{loop:.0f} of these are on the two lines of its loop")
 components = {row["name"]: row["samples"] for row in found["component_rows"]}
 check("JVM interpreter" in components, f"beside the compiled code: {components}")
-unknown = sum(row["samples"] for row in found["unattributed_rows"] if row["key"] != "not_registered")
-check(unknown <= 0.05 * found["samples"] + 3 * (0.05 * found["samples"]) ** 0.5, f"{unknown:.0f} of {found['samples']} samples are unattributed, but for those before the agent began")
+check_owned(found, 0.02)
 check(found["accounting"]["messages_rejected"] == 0, "the daemon refuses nothing that the agent says")
+
+
+def check_times(truth, found):
+    """Each method has the CPU time that its thread's clock says, but for three points of both and what chance does: the clock
+    counts its own calls, and what ran in the interpreter."""
+    both, interval = truth["heavy"] + truth["light"], found["weight"] / found["samples"]
+    for name in ("heavy", "light"):
+        time, clock = time_of(rows_of(found, f"JvmShares.{name}")), truth[name]
+        check(abs(time - clock) <= 0.03 * both + 5 * (clock * interval) ** 0.5,
+              f"{name} has {time / 1e6:.0f} ms, by the clock {clock / 1e6:.0f}")
+
+
+check_times(truth, found)
 
 
 def right(measured):

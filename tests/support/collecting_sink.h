@@ -24,6 +24,7 @@ class CollectingSink : public profile::ProfileSink {
   std::map<PlanId, v1::Plan> plan_bodies;  // as said last, whoever said it
   std::vector<CodeId> codes, unloads;
   std::map<CodeId, v1::ToldBy> told_by;
+  std::size_t frame_bytes = 0;  // of call frame information, of all code
   std::map<std::pair<ProcessId, std::int32_t>, std::string> threads;
   TimeNs watermark = kTimeMin;
 
@@ -52,6 +53,7 @@ class CollectingSink : public profile::ProfileSink {
   void on_code(ProcessId, TimeNs, const v1::CodeObject& code) override {
     codes.push_back(code.id());
     told_by[code.id()] = code.told_by();
+    frame_bytes += code.eh_frame().size();
   }
   void on_code_unload(ProcessId, TimeNs, CodeId code) override { unloads.push_back(code); }
   void on_execution(const profile::ExecutionRecord& v) override { executions[{v.process, v.handle}] = v; }

@@ -11,11 +11,13 @@ import socket
 import struct
 import time
 
-from raw_agent import RawAgent, field, put_record, set_head
+from raw_agent import SEAL_GROW, SEAL_SHRINK, SEAL_WRITE, RawAgent, field, memory_file, put_record, set_head, varint
 
 FUTURE = 1 << 62
 LINGER = 60  # seconds
 PAGE = 4096
+COMPONENTS = 900_000
+ROWS = 1_000_000
 
 
 def labels(path):
@@ -241,6 +243,48 @@ def tables_of_files(path):
         yield
 
 
+def packed(values):
+    return b"".join(map(varint, values))
+
+
+def large_plan():
+    """A plan of a million components, all of them described."""
+    components = b"".join(field(3, field(1, number) + field(2, f"operator of a stranger {number}")) for number in range(1, 1 + COMPONENTS))
+    return field(14, field(1, 1) + field(2, 1) + field(5, field(2, COMPONENTS) + components))
+
+
+def large_code():
+    """A code object of a million rows, of plan 2, with a million link sets."""
+    rows = field(1, b"\x01" * ROWS) + field(2, b"\x02" + b"\x00" * (ROWS - 1)) + field(3, b"\x01" * ROWS)
+    rows += b"".join(field(4, field(1, packed([1 + number % 1000, 1 + number % 999]))) for number in range(ROWS))
+    return field(16, field(1, 1) + field(2, 2) + field(3, 0x7000_0000_0000) + field(13, 2 * ROWS) + field(8, rows))
+
+
+def large_text():
+    """A plan with a text that cannot be compressed."""
+    attachment = field(1, "sql") + field(2, os.urandom(32)) + field(3, os.urandom(30_000_000))
+    return field(14, field(1, 3) + field(2, 3) + field(5, field(2, 1)) + field(7, attachment))
+
+
+def large_messages(path):
+    """Plans and code objects of some thirty megabytes, one after the other, as fast as they are taken. Each is new: the one
+    before was unloaded."""
+    agent = RawAgent(path)
+    agent.plan(2, levels=[1000], slot=2)
+    seals = SEAL_SHRINK | SEAL_GROW | SEAL_WRITE
+    said = [(message, memory_file(message, seals)) for message in (large_plan(), large_code(), large_text())]
+    number = 0
+    while True:
+        for message, fd in said:
+            number += 1
+            agent.envelope(len(message), fd)
+            agent.unload_plan(1)
+            agent.unload_code(1)
+            agent.unload_plan(3)
+            agent.barrier(number)
+            yield
+
+
 def library_with(table):
     """An ELF file whose code lies at PAGE, a loop that counts down, with this .eh_frame at 2 * PAGE."""
     header = 64 + 2 * 56  # of the table, behind the program headers
@@ -275,6 +319,7 @@ ATTACKS = {
     "newcomers": [newcomers],
     "rows": [rows_of_code],
     "tables": [tables_of_files],
+    "message": [large_messages],
 }
 
 

@@ -71,6 +71,21 @@ class RawAgent:
     def unload_code(self, code):
         self.say(17, field(1, code))
 
+    def unload_plan(self, plan):
+        self.say(15, field(1, plan))
+
+    def envelope(self, size, fd):
+        """A message of that size, which lies in a memory file: it can be sent again and again."""
+        self.send(field(2, size), [fd])
+
+    def barrier(self, sequence):
+        """Waits until all that was said before has been taken."""
+        self.say(23, field(1, sequence))
+        while True:
+            answer = dict(fields(self.answer(60)))
+            if 2 in answer and dict(fields(answer[2])).get(1) == sequence:
+                return
+
     def begin(self, handle, identity, labels=()):
         self.say(18, field(1, handle) + field(2, identity) +
                  b"".join(field(4, field(1, key) + field(2, value)) for key, value in labels))

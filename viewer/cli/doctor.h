@@ -7,6 +7,7 @@
 #include "daemon/os/os.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/profile.h"
+#include "daemon/query/symbol_cache.h"
 #include "tailor/v1/control.pb.h"
 #include "viewer/cli/blocked_agents.h"
 #include "viewer/cli/terminal.h"
@@ -33,6 +34,9 @@ std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status, const std::v
 
 // Whether engines of this user may open the socket where agents register. Nothing where there is none.
 std::vector<Finding> look_at_agent_socket(const std::string& path);
+
+// What is kept of the functions of recorded files; `cache` NULL: nothing is.
+Finding look_at_symbol_cache(const query::SymbolCache* cache);
 
 // The same of the daemon that answers at the control socket; that none does is a note, that this
 // user may not ask it is a problem.

@@ -25,6 +25,7 @@ int print(const std::vector<Finding>& findings, const Choice& choice) {
 int run_doctor(const Choice& choice) {
   if (choice.what.empty() && choice.execution.empty() && !choice.has_last && choice.process.empty()) {
     std::vector<Finding> findings = look_at_host(os::real());
+    findings.push_back(look_at_symbol_cache(query::symbol_cache()));
     std::ranges::move(ask_daemon(), std::back_inserter(findings));
     // Where agents look: not where daemons of users other than root listen.
     const char* named = std::getenv("TAILOR_SOCKET");

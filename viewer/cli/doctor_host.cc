@@ -131,6 +131,20 @@ Finding look_at_clock(const os::Os& os) {
 
 }  // namespace
 
+Finding look_at_symbol_cache(const query::SymbolCache* cache) {
+  const char* const kCheck = "symbol cache";
+  if (cache == nullptr)
+    return {State::kNote, kCheck, "functions of recorded files are not kept for later reports",
+            "a home folder of this user's own, and TAILOR_SYMBOL_CACHE other than \"off\""};
+  const query::SymbolCache::Usage usage = cache->usage();
+  const double mb = static_cast<double>(usage.bytes) / 1e6;
+  const double most = static_cast<double>(cache->limits().bytes) / 1e6;
+  return {State::kOk, kCheck,
+          fmt::format("{} has the functions of {} files, {:.1f} of at most {:.0f} MB",
+                      cache->folder().string(), usage.files, mb, most),
+          ""};
+}
+
 std::vector<Finding> look_at_host(os::Os& os) {
   const std::uint64_t mine = capabilities(os);
   std::vector<Finding> out = {look_at_kernel(os)};

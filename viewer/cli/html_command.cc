@@ -19,7 +19,9 @@ int write_html(Choice choice, const std::string& path) {
   if (!target) return complain(target.error());
   if (serve::report_template().empty()) return complain(html_report("", "null").error());
   const auto library = open_library(choice);
-  serve::Service service(*library, {TAILOR_VERSION, {}});
+  serve::ServiceOptions options{TAILOR_VERSION, {}};
+  options.names_from = query::NamesFrom::kFilesToo;
+  serve::Service service(*library, std::move(options));
   const auto bundle = service.bundle(*target, serve::Access::everything(), Stop());
   if (!bundle) return complain(bundle.error());
   const std::string data = bundle->dump(-1, ' ', false, serve::Json::error_handler_t::replace);

@@ -166,7 +166,7 @@ int run_import(const ImportOptions& options) {
   auto imported = importer::import_perf_data(*input->file, both, how);
   if (live) fmt::print(stderr, "\r{:20}\r", "");  // what follows may be shorter
   if (!imported) return complain(in_context(options.file + ": ", imported.error()));
-  for (const profile::FileNames& names : hits.names()) (*output)->on_names(names);
+  for (const profile::FileNames& names : hits.names({}, query::symbol_cache())) (*output)->on_names(names);
   if (Status finished = (*output)->finish(); !finished) return complain(finished.error());
   for (const std::string& note : imported->notes) tell_user(note);
   const profile::Accounting& total = imported->total;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/query/no_such.h"
+#include "daemon/query/symbol_cache.h"
 #include "daemon/serve/error_json.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
@@ -157,6 +158,7 @@ void keep_memory_between_blocks() {
 int main(int argc, char** argv) {
   tailor::cli::keep_memory_between_blocks();
   try {
+    tailor::query::use_symbol_cache(tailor::query::SymbolCache::of_user());
     return tailor::cli::run(argc, argv);
   } catch (const std::exception& problem) {
     return tailor::cli::complain(tailor::internal(problem.what()));

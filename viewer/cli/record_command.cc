@@ -2,6 +2,7 @@
 
 #include "daemon/config/sampling_settings.h"
 #include "daemon/journal/replay.h"
+#include "daemon/os/host_files.h"
 #include "daemon/os/os.h"
 #include "daemon/query/coverage.h"
 #include "daemon/session/record.h"
@@ -104,7 +105,10 @@ int run_record(const RecordOptions& options) {
   if (!options.record.command.empty()) return run_command(options);
   const auto pid = parse_pid(options.pid);
   if (!pid) return complain(pid.error());
-  if (!daemon_runs()) return run_alone(options, *pid);
+  const std::int32_t process = os::process_of(os::real(), *pid);
+  if (process != *pid && !options.quiet)
+    say(fmt::format("{} is a thread of process {}: all of the process is sampled", *pid, process));
+  if (!daemon_runs()) return run_alone(options, process);
   for (const CLI::Option* option : options.of_commands) {
     if (option->count() == 0) continue;
     return complain(
@@ -112,7 +116,7 @@ int run_record(const RecordOptions& options) {
                             "to by its own options",
                             option->get_name())));
   }
-  return record_process({*pid, options.record.output, options.record.keep_old, options.seconds});
+  return record_process({process, options.record.output, options.record.keep_old, options.seconds});
 }
 
 }  // namespace

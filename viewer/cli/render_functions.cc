@@ -151,8 +151,10 @@ std::string heading(const query::PlanReport& summary, const std::string& what, c
 
 std::string chains_text(const query::FunctionReport& report) {
   if (report.with_chain > 0) {
-    return fmt::format("{} of the samples brought callers; without them a total is what is known of it.",
-                       percent(report.with_chain));
+    return fmt::format(
+        "{} of the samples brought callers, {} lead to where a thread begins (main, _start, start_thread); "
+        "without them a total is what is known of it.",
+        percent(report.with_chain), percent(report.whole_chain));
   }
   return "No call chains were taken: record with --callchain for totals and the call graph.";
 }

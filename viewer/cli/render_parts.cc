@@ -145,8 +145,11 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
 
 std::string coverage_warning(const query::Coverage& coverage) {
   return fmt::format(
-      "Samples stand for {} of {} CPU time only: the rest was not seen, and shares are of what was. Threads "
-      "and processes that live less than a period are missed where perf takes the samples of each thread.",
+      "Samples stand for {} of {} CPU time only: the rest was not seen, and shares are of what was. Where "
+      "perf "
+      "takes the samples of each thread, what is missed are threads and processes that live less than a "
+      "period, "
+      "and programs that have the rights of another user (set-uid) from their begin on.",
       duration(coverage.sampled_ns), duration(coverage.used_ns));
 }
 

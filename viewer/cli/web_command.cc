@@ -122,6 +122,7 @@ int run_web(const WebOptions& options) {
   auto loaded = library->executions({}, stop);
   if (!loaded) return complain(loaded.error());
   serve::ServiceOptions service_options{TAILOR_VERSION, {}};
+  service_options.names_from = query::NamesFrom::kFilesToo;
   auto status = std::make_shared<AskedStatus>();
   if (options.file.empty()) service_options.status = [status] { return status->get(); };
   serve::Service service(*library, std::move(service_options));

@@ -11,7 +11,8 @@ namespace tailor::capture {
 
 enum class Kind : std::uint8_t {
   kSample,
-  kMmap,  // text: file name; address, size, page_offset; words: build id, data_source: its bytes
+  kMmap,  // text: file name; address, size, page_offset; words: id of the file, data_source: its bytes,
+          // kContentIdBit
   kComm,  // text: the new name; flag_exec
   kFork,  // pid, tid are the child's; parent_pid, parent_tid
   kExit,
@@ -32,6 +33,9 @@ enum class Kind : std::uint8_t {
   kHardwareId,    // data_source: the id hardware uses for the event
   kNotDrawn,  // `weight` samples were not kept, of executions that are not drawn; size: their ns on the CPU
 };
+
+// In the data_source of Kind::kMmap: the id is no build id (proto/base/file_id.h).
+inline constexpr std::uint64_t kContentIdBit = 256;
 
 // One event. Trivially copyable; variable parts (call chains, texts) lie in the batch that owns the event.
 struct Event {

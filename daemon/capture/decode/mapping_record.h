@@ -2,6 +2,7 @@
 // then the process may have ended.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,7 +16,7 @@ struct MappingBytes {
   std::int32_t pid = 0;
   std::uint64_t begin = 0, size = 0;
   std::uint64_t file_offset = 0;  // of `begin`
-  // Which file it is: a build id in hexadecimal, else device and inode. "" and 0: no file.
+  // Which file it is: an id (proto/base/file_id.h), else device and inode. "" and 0: no file.
   std::string build_id;
   std::uint32_t device_major = 0, device_minor = 0;
   std::uint64_t inode = 0, generation = 0;
@@ -27,6 +28,14 @@ struct MappingBytes {
 // one that did saw the same mapping: those have device and inode. Such bytes, as far as no build id can look
 // like them, are none.
 std::span<const std::byte> build_id_in(std::span<const std::byte> file);
+
+// The kernel writes no such records: where a file has no build id, its content id takes that place
+// (daemon/unwind/mapping_ids.h), with these four bytes before it. As a device they would have a number that
+// Linux does not give.
+inline constexpr std::array<std::byte, 4> kContentMark = {std::byte{20}, std::byte{0}, std::byte{'t'},
+                                                          std::byte{'x'}};
+// The content id there; empty: none.
+std::span<const std::byte> content_id_in(std::span<const std::byte> file);
 
 // Nothing where the record is cut short, its range has no end, or the memory is not executable. `record` is a
 // whole one of that type.

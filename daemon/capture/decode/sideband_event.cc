@@ -31,6 +31,15 @@ struct Target {
     event.pid = cursor.i32();
     event.tid = cursor.i32();
   }
+  void set_file_id(std::span<const std::byte> file) const {
+    const auto of_content = content_id_in(file);
+    const auto id = of_content.empty() ? build_id_in(file) : of_content;
+    if (id.empty()) return;
+    std::array<std::byte, 24> padded{};
+    std::ranges::copy(id, padded.begin());
+    set_words({padded.data(), padded.size() / 8});
+    event.data_source = id.size() | (of_content.empty() ? 0 : kContentIdBit);
+  }
 };
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -52,12 +61,7 @@ void decode_mmap(const Target& to, ByteCursor& cursor, bool extended) {
     to.event.flag_readable = protection & PROT_READ;
     to.event.flag_shared = cursor.u32() & MAP_SHARED;
     const bool marked = cursor.ok() && to.record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
-    if (const auto id = marked ? build_id_in(identity) : std::span<const std::byte>(); !id.empty()) {
-      std::array<std::byte, 24> padded{};
-      std::ranges::copy(id, padded.begin());
-      to.set_words({padded.data(), padded.size() / 8});
-      to.event.data_source = id.size();
-    }
+    if (marked) to.set_file_id(identity);
   }
   to.set_text(cursor.rest_as_text());
 }

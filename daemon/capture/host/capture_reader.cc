@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "daemon/os/host_files.h"
 #include "proto/base/errors.h"
 
 namespace tailor::capture {
@@ -322,7 +323,16 @@ void CaptureReader::handle(const os::Ready& ready) {
     poller_->remove(recording.poll_fd(what));
     int next = recording.next_poll_fd(what);
     if (next >= 0) (void)poller_->add(next, ready.token);
+    if (next < 0 && is_closed(recording)) ended_.push_back(found->first);
   }
+}
+
+// Whether the kernel has closed all events of a process that goes on. (Threads that others have made may go
+// on without the first one, which has no memory then; their events end with them.)
+bool CaptureReader::is_closed(const Recording& recording) const {
+  for (std::size_t ring = 0; ring < recording.ring_count(); ++ring)
+    if (recording.poll_fd(ring) >= 0) return false;
+  return recording.pid() > 0 && os::has_memory(os_, {recording.pid(), 0});
 }
 
 }  // namespace tailor::capture

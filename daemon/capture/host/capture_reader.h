@@ -99,6 +99,7 @@ class CaptureReader {
   void tell_horizon();
   void admit(RecordingNumber id, std::unique_ptr<Recording> recording);
   void end(RecordingNumber id);
+  bool is_closed(const Recording& recording) const;
   bool takes_samples() const;
   std::chrono::milliseconds time_to_wait();
   void wait_for_data();

@@ -129,6 +129,51 @@ TEST(JitDump, ReadsLoadsLinesAndMovesInPiecesOfAnySize) {
   }
 }
 
+std::string unwinding(std::uint64_t size, std::uint64_t index_size, const std::string& bytes) {
+  return record(4, 9, Bytes{}.put(size).put(index_size).put(std::uint64_t{16}).raw(bytes).data());
+}
+
+std::string frames_of(const JitSymbol& symbol) {
+  return {reinterpret_cast<const char*>(symbol.frames.data()), symbol.frames.size()};
+}
+
+TEST(JitDump, CallFrameInformationIsOfTheCodeThatFollows) {
+  const std::string move = Bytes{}
+                               .put(77u)
+                               .put(78u)
+                               .put(std::uint64_t{0x3000})
+                               .put(std::uint64_t{0x1000})
+                               .put(std::uint64_t{0x3000})
+                               .put(std::uint64_t{1})
+                               .put(std::uint64_t{1})
+                               .data();
+  const std::string file = header() + unwinding(12, 4, "aeh_framHDR_padding") +
+                           record(0, 10, load(0x1000, "\xC3", 1, "framed")) +
+                           record(0, 11, load(0x2000, "\xC3", 2, "bare")) + record(1, 12, move);
+  for (std::size_t piece : {SIZE_MAX, std::size_t{1}, std::size_t{7}}) {
+    const Read dump = parse(file, piece);
+    ASSERT_EQ(dump.symbols.size(), 3u);
+    EXPECT_EQ(frames_of(dump.symbols[0]), "aeh_fram") << "without its index";
+    EXPECT_EQ(frames_of(dump.symbols[1]), "");
+    EXPECT_EQ(frames_of(dump.symbols[2]), "aeh_fram") << "it moves along";
+    EXPECT_EQ(dump.parser.malformed(), 0u);
+  }
+}
+
+TEST(JitDump, CallFrameInformationThatDoesNotFitIsCounted) {
+  const std::string large(kMaxJitFrames + 1, 'x');
+  for (const std::string& bad :
+       {unwinding(9, 0, "8 bytes."), unwinding(4, 5, "8 bytes."), unwinding(UINT64_MAX, 0, "8 bytes."),
+        unwinding(large.size(), 0, large), record(4, 9, "short")}) {
+    // What came before is not of this code either.
+    const Read dump =
+        parse(header() + unwinding(8, 0, "8 bytes.") + bad + record(0, 10, load(0x1000, "\xC3", 1, "f")));
+    ASSERT_EQ(dump.symbols.size(), 1u);
+    EXPECT_EQ(frames_of(dump.symbols[0]), "");
+    EXPECT_EQ(dump.parser.malformed(), 1u);
+  }
+}
+
 TEST(JitDump, RefusesWhatIsNoJitdump) {
   EXPECT_FALSE(parse("GIF89a, which is something else entirely, and long enough").status.ok());
   std::string version2 = header();

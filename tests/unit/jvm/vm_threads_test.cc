@@ -12,6 +12,10 @@ TEST(VmThreads, AreKnownByTheNamesTheJvmGivesThem) {
   EXPECT_EQ(component_of_thread("GC Thread#12"), "JVM garbage collector");
   EXPECT_EQ(component_of_thread("G1 Conc#0"), "JVM garbage collector");
   EXPECT_EQ(component_of_thread("VM Thread"), "JVM safepoints");
+  for (const char* name : {"ZStat", "ZDirector", "ZUnmapper", "RuntimeWorker#0", "XDriver"})
+    EXPECT_EQ(component_of_thread(name), "JVM garbage collector") << name;
+  EXPECT_EQ(component_of_thread("Service Thread"), "JVM service");
+  EXPECT_EQ(component_of_thread("tailor-jvm"), kAgentComponent);
 }
 
 TEST(VmThreads, OthersAreNot) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 
 #include "daemon/metrics/exposition.h"
@@ -43,6 +44,31 @@ TEST(OperatorMeter, SumsEqualTheReport) {
   EXPECT_NEAR(reading.by_kind.at("component"), report->components.amount.weight * 1e-9, 1e-12);
   EXPECT_NEAR(reading.by_kind.at("unattributed"), report->unattributed.amount.weight * 1e-9, 1e-12);
   EXPECT_EQ(reading.by_kind.size(), expected.size() + 2);
+}
+
+// A large plan is learned as others are, unless it would take the room of all others.
+TEST(OperatorMeter, LargePlansAreLearnedAndLetGo) {
+  OperatorMeter meter;
+  test::give_context(meter);
+  const profile::SampleRecord samples[] = {test::tag_sample(1, 6)};
+  const auto kinds_with = [&](const std::string& kind, std::size_t more) {
+    auto plan = std::make_shared<v1::Plan>(test::sample_plan());
+    for (v1::Component& op : *plan->mutable_levels(0)->mutable_components()) {
+      op.set_kind(kind);
+      op.set_name(std::string(more, 'n'));
+    }
+    const std::weak_ptr<const v1::Plan> kept = plan;
+    meter.on_shared_plan(test::kSampleProcess, 0, std::move(plan));
+    meter.on_samples(samples);
+    const MeterReading reading = meter.read();
+    EXPECT_TRUE(kept.expired());
+    return reading.by_kind;
+  };
+  EXPECT_TRUE(kinds_with("large", 1000).contains("kind:large"));
+  const auto kinds = kinds_with("too large", std::size_t{4} << 20);
+  EXPECT_FALSE(kinds.contains("kind:too large"));
+  EXPECT_TRUE(kinds.contains("kind:unknown") || kinds.contains("unattributed"))
+      << "of the plan before nothing is left";
 }
 
 // Kinds come from engines.

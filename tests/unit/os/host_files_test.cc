@@ -57,6 +57,31 @@ TEST(HostFiles, StartTimeAfterANameWithParentheses) {
   EXPECT_FALSE(start_time_of(os, 7).ok());
 }
 
+TEST(HostFiles, AProcessThatEndsHasNoMemory) {
+  test::FakeOs os;
+  const auto stat = [](const char* size) {
+    return std::string("5 (a) b) R 1 5 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456 ") + size + " 1\n";
+  };
+  os.proc_files().write("5/stat", stat("4096"));
+  EXPECT_TRUE(has_memory(os, {5, 123456}));
+  EXPECT_TRUE(has_memory(os, {5, 0}));
+  EXPECT_FALSE(has_memory(os, {5, 123457})) << "another process has its number";
+  EXPECT_FALSE(has_memory(os, {6, 123456}));
+  os.proc_files().write("5/stat", stat("0"));
+  EXPECT_FALSE(has_memory(os, {5, 123456}));
+}
+
+TEST(HostFiles, TheProcessOfAThread) {
+  test::FakeOs os;
+  os.proc_files().write("7/status", "Name:\ta\nTgid:\t5\nNgid:\t0\nPid:\t7\n");
+  os.proc_files().write("8/status", "Name:\tTgid: 9\nTgid:\t8\nPid:\t8\n");
+  os.proc_files().write("9/status", "Name:\ta\nTgid:\tnone\n");
+  EXPECT_EQ(process_of(os, 7), 5);
+  EXPECT_EQ(process_of(os, 8), 8);
+  EXPECT_EQ(process_of(os, 9), 9);
+  EXPECT_EQ(process_of(os, 10), 10) << "there is none";
+}
+
 TEST(HostFiles, TimesOfAProcessAndTheHypervisor) {
   test::FakeOs os;
   const auto tick = static_cast<std::uint64_t>(1'000'000'000 / ::sysconf(_SC_CLK_TCK));

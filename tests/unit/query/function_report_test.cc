@@ -8,6 +8,7 @@
 
 #include "daemon/query/name_pattern.h"
 #include "daemon/query/stack_rules.h"
+#include "daemon/query/thread_begins.h"
 #include "tests/support/worker_profile.h"
 
 namespace tailor::query {
@@ -111,6 +112,25 @@ TEST_F(FunctionReportTest, SelfAndTotalAndCalls) {
   EXPECT_EQ(report->calls[1].depth, 1u);
   EXPECT_DOUBLE_EQ(report->calls[1].total.share, 0.9);
   EXPECT_DOUBLE_EQ(report->with_chain, 0.9);
+  EXPECT_DOUBLE_EQ(report->whole_chain, 1);
+}
+
+TEST_F(FunctionReportTest, AChainThatEndsEarlyIsNotWhole) {
+  for (int i = 0; i < 3; ++i) sample({0x3010, 0x2020, 0x1030});
+  sample({0x3010, 0x2020});
+  const Profile profile = loader.finish();
+  const auto report = function_report(profile, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_DOUBLE_EQ(report->with_chain, 1);
+  EXPECT_DOUBLE_EQ(report->whole_chain, 0.75);
+}
+
+TEST(ThreadBegins, ByNames) {
+  for (const char* name : {"_start", "main", "__libc_start_main@@GLIBC_2.34", "clone3", "start_thread",
+                           "runtime.goexit.abi0", "ret_from_fork_asm"})
+    EXPECT_TRUE(begins_thread(name)) << name;
+  for (const char* name : {"", "[unknown]", "main.main", "remain", "runtime.systemstack.abi0", "start"})
+    EXPECT_FALSE(begins_thread(name)) << name;
 }
 
 // Where a library has no symbols there are addresses, beside the row that adds them up.

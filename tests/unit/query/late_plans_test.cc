@@ -86,6 +86,64 @@ TEST_F(LatePlansTest, ATagCountsAsItWouldHave) {
   EXPECT_EQ(upper.attribution.link, 4u << 1);
 }
 
+// An engine takes long to begin: its agent speaks when samples of that time have been attributed.
+class LateStartTest : public testing::Test {
+ protected:
+  explicit LateStartTest(bool own = true) {
+    profile::ProcessRecord process;
+    process.process = kProcess;
+    process.registered = 50 * kSecond;
+    plans.on_process(process);
+    constexpr std::uint32_t kEngineStart = 0xFFFF'FFFE;
+    if (own) plans.on_component(kProcess, kEngineStart);
+  }
+  static profile::SampleRecord unregistered(TimeNs time, ProcessId process = kProcess) {
+    profile::SampleRecord out;
+    out.process = process;
+    out.time = time;
+    out.alike = 3;
+    out.attribution.reason = Reason::kNotRegistered;
+    return out;
+  }
+  LatePlans plans;
+};
+
+TEST_F(LateStartTest, WhatItDidBeforeIsItsStart) {
+  EXPECT_TRUE(plans.empty()) << "nobody waits for it";
+  profile::SampleRecord early = unregistered(40 * kSecond);
+  EXPECT_FALSE(plans.apply(early));
+  plans.on_unregistered(kProcess, 40 * kSecond);
+  EXPECT_FALSE(plans.empty());
+  EXPECT_TRUE(plans.came_late(kProcess));
+  EXPECT_TRUE(plans.apply(early));
+  EXPECT_EQ(early.attribution.reason, Reason::kNone);
+  EXPECT_EQ(early.attribution.how, How::kComponentInterval);
+  EXPECT_EQ(early.attribution.engine_component, 0xFFFF'FFFEu);
+  EXPECT_EQ(early.alike, 0u);
+  profile::SampleRecord later = unregistered(60 * kSecond);  // its agent has gone by then
+  EXPECT_FALSE(plans.apply(later));
+  profile::SampleRecord of_another = unregistered(40 * kSecond, {8, 1});
+  EXPECT_FALSE(plans.apply(of_another));
+}
+
+TEST_F(LateStartTest, WhatItDidAfterwardsIsNot) {
+  plans.on_unregistered(kProcess, 60 * kSecond);
+  EXPECT_TRUE(plans.empty());
+  EXPECT_FALSE(plans.came_late(kProcess));
+}
+
+class ForeignStartTest : public LateStartTest {
+ protected:
+  ForeignStartTest() : LateStartTest(false) {}
+};
+
+TEST_F(ForeignStartTest, APerfMapIsNoAgentOfItsOwn) {
+  plans.on_unregistered(kProcess, 40 * kSecond);
+  profile::SampleRecord early = unregistered(40 * kSecond);
+  EXPECT_TRUE(plans.empty());
+  EXPECT_FALSE(plans.apply(early));
+}
+
 TEST_F(LatePlansTest, OnlyWhatWasAttributedBeforeThePlanWasTold) {
   for (const TimeNs time : {kLoaded - 1, kUntil + 1}) {
     profile::SampleRecord s = sample(time, tag(2, 4, 9));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "daemon/os/content_id.h"
 #include "daemon/query/elf_functions.h"
 #include "daemon/query/function_report.h"
 #include "daemon/query/hit_functions.h"
@@ -48,6 +49,23 @@ TEST(StoredNames, AFileWithoutNamesIsKnownAllTheSame) {
   EXPECT_EQ(names.find("/lib", "", 0), nullptr);
 }
 
+TEST(StoredNames, TheFileThatWasReadIsKnownWhereOneWas) {
+  StoredNames names;
+  names.add({"/one", "", {{0x40, 0x20, 0x1040, "f"}}, "content:1"});
+  names.add({"/one", "", {{0x80, 0x20, 0x1080, "g"}}, "content:1"});
+  names.add({"/two", "", {{0x40, 0x20, 0x1040, "f"}}, "content:1"});
+  names.add({"/two", "", {}, "content:2"});
+  names.add({"/lost", "", {{0x40, 0x20, 0x1040, "f"}}, "content:1"});
+  names.add({"/lost", "", {}});
+  names.add({"/with", "ab", {}, "content:1"});
+  names.finish();
+  EXPECT_EQ(names.file_id("/one"), "content:1");
+  EXPECT_EQ(names.file_id("/two"), "") << "two files";
+  EXPECT_EQ(names.file_id("/lost"), "") << "of one nobody knows which it was";
+  EXPECT_EQ(names.file_id("/with"), "");
+  EXPECT_EQ(names.file_id("/nothing"), "");
+}
+
 // A program with two functions and a library with one are sampled; then their files go, and others come.
 class NamesOfARecording : public testing::Test {
  protected:
@@ -68,6 +86,8 @@ class NamesOfARecording : public testing::Test {
     });
     map("program", "3132333435363738", 0x10000);
     map("plain", "", 0x20000);
+    write(path("unmarked"), "", {{"first", 0x1000}, {"second", 0x1100}});
+    map("unmarked", os::content_id(fs::path(path("unmarked"))), 0x30000);
   }
   ~NamesOfARecording() override { fs::remove_all(folder_); }
 
@@ -196,6 +216,41 @@ TEST_F(NamesOfARecording, AreNotGuessedWhereNothingLeadsToTheFile) {
   });
   const std::map<std::string, double> found = names();
   EXPECT_EQ(found, (std::map<std::string, double>{{"hot", 300}, {"cold", 100}, {"[unknown]", 100}}));
+}
+
+// A function that was not hit, of a file without a build id: the file at the path says it if it is the one.
+TEST_F(NamesOfARecording, WithoutABuildIdTheContentSaysWhichFileItIs) {
+  sample(0x20020);  // helper
+  end();
+  sample(0x20110);  // behind the end
+  EXPECT_EQ(names(), (std::map<std::string, double>{{"helper", 100}, {"other_helper", 100}}));
+}
+
+TEST_F(NamesOfARecording, AFileOfAnotherContentNamesNothing) {
+  sample(0x20020);
+  end();
+  sample(0x20110);
+  replace_files();
+  fs::last_write_time(path("plain"), fs::file_time_type::min());  // times prove nothing
+  EXPECT_EQ(names(), (std::map<std::string, double>{{"helper", 100}, {"[unknown]", 100}}));
+}
+
+// The same where the mapping says the content.
+TEST_F(NamesOfARecording, OfAMappingWithAContentIdStay) {
+  sample(0x30010);
+  end();
+  sample(0x30110);
+  EXPECT_EQ(names(), (std::map<std::string, double>{{"first", 100}, {"second", 100}}));
+}
+
+TEST_F(NamesOfARecording, OfAMappingWithAContentIdAreNotTakenFromAnotherFile) {
+  sample(0x30010);
+  end();
+  sample(0x30110);
+  write(path("new"), "", {{"third", 0x1000}, {"fourth", 0x1100}});
+  fs::rename(path("new"), path("unmarked"));
+  fs::last_write_time(path("unmarked"), fs::file_time_type::min());
+  EXPECT_EQ(names(), (std::map<std::string, double>{{"first", 100}, {"[unknown]", 100}}));
 }
 
 TEST_F(NamesOfARecording, AreOfFunctionsThatWereHitOnly) {

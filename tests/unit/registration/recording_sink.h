@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/registration/arena_view.h"
@@ -29,8 +30,11 @@ class RecordingSink : public Sink {
       ack.mutable_barrier_ack()->set_sequence(event.message.barrier().sequence());
       server->reply(event.connection, ack);
     }
+    // Who keeps a large one holds its connection up.
+    if (event.large && !keeps_large) event.message = std::exchange(event.large, nullptr)->message();
     messages.push_back(std::move(event));
   }
+  Prepare preparation(ProcessId) override { return prepare; }
   void on_arena(const ArenaMapped& event) override {
     order += 'a';
     arenas.push_back(event);
@@ -71,6 +75,8 @@ class RecordingSink : public Sink {
 
   Server* server = nullptr;
   bool answers = true;
+  bool keeps_large = false;
+  Prepare prepare;           // large messages
   int awake = 0;             // how often a wait was over
   std::string before_awake;  // `order`, when the last one was
   std::string order;         // C connected, m message, a arena, r records, G gone

@@ -78,7 +78,8 @@ TEST(Bundle, EveryEventThatAnExecutionListsIsThere) {
     for (const Json& source : sources) {
       const std::string only =
           source["default"] == true ? "" : "?source=" + source["name"].get<std::string>();
-      for (const char* view : {"/profile", "/flame", "/timeline", "/threads", "/memory", "/listing"})
+      for (const char* view :
+           {"/profile", "/flame", "/functions", "/timeline", "/threads", "/memory", "/listing"})
         EXPECT_TRUE(responses.contains(std::string(root).append(view).append(only))) << root << view << only;
       EXPECT_EQ(responses[std::string(root).append("/profile").append(only)]["source"]["name"],
                 source["name"]);

@@ -51,6 +51,21 @@ TEST(Route, LabelsMayBeRepeatedNothingElse) {
   EXPECT_EQ(kind_of("/api/v1/executions", {{"limit", "1"}, {"limit", "2"}}), ErrorKind::kInvalid);
 }
 
+TEST(Route, FunctionsAreOfAPartAndOfAnOperatorOfAPlan) {
+  const auto routed = route("/api/v1/executions/last/functions",
+                            {{"nodes", "50"}, {"operator", "3"}, {"plan", "1.2.3"}, {"thread", "7"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  const auto& view = std::get<ViewRequest>(routed->request);
+  EXPECT_EQ(view.filters.op, 3u);
+  EXPECT_EQ(view.filters.tid, 7);
+  const auto& functions = std::get<FunctionsView>(view.kind);
+  EXPECT_EQ(functions.request.nodes, 50u);
+  EXPECT_EQ(functions.request.plan_key, "1.2.3");
+  EXPECT_EQ(kind_of("/api/v1/executions/last/functions", {{"nodes", "15"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of("/api/v1/executions/last/functions", {{"nodes", "4001"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of("/api/v1/executions/last/functions", {{"order", "plan"}}), ErrorKind::kInvalid);
+}
+
 TEST(Route, WhatIsWrongSaysSo) {
   for (const auto& [name, value] : Parameters{{"buckets", "0"},
                                               {"buckets", "2001"},

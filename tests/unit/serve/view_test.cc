@@ -449,10 +449,11 @@ TEST_F(ServiceTest, ABundleHasEveryViewUnderItsRequest) {
   const auto bundle = service_->bundle({Target::What::kAll, 1, {}}, Access::everything(), stop_);
   ASSERT_TRUE(bundle) << bundle.error().message;
   const Json& responses = (*bundle)["responses"];
-  for (const char* path : {"status", "executions", "executions/all/profile", "executions/all/timeline",
-                           "executions/all/timeline?lanes=thread", "executions/all/flame",
-                           "executions/all/listing", "executions/all/memory", "executions/all/threads",
-                           "executions/all/iterations", "executions/all/sources", "executions/all/samples"})
+  for (const char* path :
+       {"status", "executions", "executions/all/profile", "executions/all/timeline",
+        "executions/all/timeline?lanes=thread", "executions/all/flame", "executions/all/functions",
+        "executions/all/listing", "executions/all/memory", "executions/all/threads",
+        "executions/all/iterations", "executions/all/sources", "executions/all/samples"})
     EXPECT_TRUE(responses.contains(path)) << path;
   EXPECT_TRUE(responses["executions/all/profile"].contains("plans"));
   // No memory was recorded: the view says so.

@@ -15,9 +15,11 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "daemon/pipeline/pipeline.h"
+#include "daemon/session/foreign_processes.h"
 #include "daemon/session/speech.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/scripted_input.h"
@@ -87,6 +89,18 @@ class ForeignProcessTest : public testing::Test {
     put(static_cast<std::uint64_t>(time));
     file.write(name.c_str(), static_cast<std::streamsize>(name.size() + 1));
     file << std::string(size, '\x90');
+  }
+  // Of the code that comes next.
+  void tell_frames(const std::string& table) {
+    std::ofstream file(dump, std::ios::app | std::ios::binary);
+    const auto put = [&](auto value) { file.write(reinterpret_cast<const char*>(&value), sizeof value); };
+    put(std::uint32_t{4});
+    put(static_cast<std::uint32_t>(16 + 24 + table.size()));
+    put(std::uint64_t{0});
+    put(static_cast<std::uint64_t>(table.size()));
+    put(std::uint64_t{0});  // no index of it
+    put(std::uint64_t{0});
+    file << table;
   }
   std::vector<std::string> names_of_samples() const {
     std::vector<std::string> names;
@@ -395,6 +409,41 @@ TEST_F(ForeignProcessTest, WhatARuntimeAddsAllTheTimeGoesIntoPlansOfBoundedSize)
   script.read();
   pipeline.flush(5000);
   EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"f0:0", "f600:0", "f1099:0"}));
+}
+
+TEST_F(ForeignProcessTest, CallFrameInformationLiesBehindItsCode) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  tell_frames("a table");
+  load("framed", 0x10000, 100, 0x41);
+  load("bare", 0x20000, 100);
+  ForeignProcess foreign(os::real(), process);
+  std::vector<v1::CodeObject> codes;
+  for (const Speech& each : foreign.look(at(200)))
+    for (const Speech::Event& event : each.events)
+      if (const auto* said = std::get_if<registration::PeerMessage>(&event);
+          said && said->message.has_code_load())
+        codes.push_back(said->message.code_load());
+  ASSERT_EQ(codes.size(), 2u);
+  EXPECT_EQ(codes[0].eh_frame(), "a table");
+  EXPECT_EQ(codes[0].eh_frame_address(), 0x10048u);
+  EXPECT_EQ(codes[1].eh_frame(), "");
+}
+
+// It is for who unwinds; the pipeline, and so profiles and journals, have none of it.
+TEST_F(ForeignProcessTest, WhoUnwindsHearsOfCallFrameInformationAndNobodyElse) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  tell_frames("a table");
+  load("framed", 0x10000, 100);
+  pipeline.on_known_process({process, "runs"});
+  std::vector<std::pair<ProcessId, std::string>> heard;
+  ForeignProcesses foreign(
+      os::real(), pipeline, pipeline, {},
+      [&](ProcessId whose, const v1::CodeObject& code) { heard.emplace_back(whose, code.eh_frame()); });
+  foreign.add(process, NamesFrom::kAuto);
+  while (foreign.is_pending()) foreign.say();
+  EXPECT_EQ(heard, (std::vector<std::pair<ProcessId, std::string>>{{process, "a table"}}));
+  EXPECT_EQ(sink.codes.size(), 1u);
+  EXPECT_EQ(sink.frame_bytes, 0u);
 }
 
 TEST_F(ForeignProcessTest, ADumpOfAnotherProcessIsRefusedOnce) {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/os/content_id.h"
 #include "daemon/query/elf_functions.h"
 #include "tests/unit/query/elf_image.h"
 
@@ -102,6 +103,7 @@ class FunctionNamerTest : public testing::Test {
     do {
       for (const profile::FileNames& names : namer_->take(0, true)) {
         ++records_;
+        if (!names.file_id.empty()) ids_.insert(names.file_id);
         for (const auto& each : names.functions) out.insert(each.name);
       }
       if (namer_->is_pending()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -114,6 +116,7 @@ class FunctionNamerTest : public testing::Test {
   std::unique_ptr<FunctionNamer> namer_;
   std::uint64_t segment_ = 1, oldest_ = 1;
   int records_ = 0;
+  Names ids_;  // FileNames::file_id
   fs::path folder_ = fs::path(testing::TempDir()) / ("function_namer_" + std::to_string(::getpid()));
 
  private:
@@ -179,6 +182,33 @@ TEST_F(FunctionNamerTest, WithoutABuildIdOnlyTheFileThatIsHeldCounts) {
   keep({Is::kKept, path("program")});
   hit(process_, 0x10010);
   EXPECT_EQ(take(), Names{"hot"});
+}
+
+TEST_F(FunctionNamerTest, WithoutABuildIdTheContentIsSaid) {
+  write("program", "", {"hot", "warm"});
+  map(process_, "program", "");
+  begin();
+  keep({Is::kKept, path("program")});
+  hit(process_, 0x10010);
+  ASSERT_EQ(take(), Names{"hot"});
+  EXPECT_EQ(ids_, Names{os::content_id(fs::path(path("program")))});
+  // Another file is found there now: what was known is not said of it, and its names are not of the first.
+  write("program", "", {"other", "never_ran"});
+  hit(process_, 0x10110);
+  EXPECT_EQ(take(), Names{});
+}
+
+TEST_F(FunctionNamerTest, WhatTheMappingSaysOfTheContentDecides) {
+  write("program", "", {"hot"});
+  const std::string id = os::content_id(fs::path(path("program")));
+  map(process_, "program", id);
+  begin();
+  hit(process_, 0x10010);
+  EXPECT_EQ(take(), Names{"hot"}) << "the file at the path is the one";
+  write("program", "", {"never_ran"});
+  begin();
+  hit(process_, 0x10010);
+  EXPECT_EQ(take(), Names{});
 }
 
 TEST_F(FunctionNamerTest, AnotherMappingAtTheSameAddressIsLookedUp) {

@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,9 @@
 #include <sstream>
 #include <string>
 
+#include "daemon/capture/decode/mapping_record.h"
+#include "daemon/os/content_id.h"
+#include "proto/base/file_id.h"
 #include "tests/support/record_encoder.h"
 
 namespace tailor::session {
@@ -92,6 +96,42 @@ TEST_F(KeptFilesTest, WithoutABuildIdTwoFilesOfOnePathAreNotTakenForOne) {
   write("program", "second");
   files_.chunk(mapped(name));
   EXPECT_EQ(files_.find(name, "").is, Is::kLost);
+}
+
+// Nothing says what the file was that was mapped. Another name or mode does not change what it is.
+TEST_F(KeptFilesTest, WithoutAnIdAFileThatWasWrittenSinceIsLost) {
+  const std::string name = write("program", "first");
+  files_.chunk(mapped(name));
+  ASSERT_EQ(files_.find(name, "").is, Is::kKept);
+  ASSERT_EQ(::chmod(name.c_str(), 0500), 0);
+  fs::create_hard_link(name, path("link"));
+  EXPECT_EQ(files_.find(name, "").is, Is::kKept);
+  ASSERT_EQ(::chmod(name.c_str(), 0600), 0);
+  write("program", "another one");
+  EXPECT_EQ(files_.find(name, "").is, Is::kLost);
+}
+
+TEST_F(KeptFilesTest, AFileIsHeldByItsContent) {
+  const std::string name = path("program");
+  fs::copy_file("/proc/self/exe", name);
+  const std::string id = os::content_id(fs::path(name));
+  ASSERT_FALSE(id.empty());
+  const auto with = [&](const std::string& of_content) {
+    capture::RingChunk out = mapped(name);
+    out.bytes[5] = std::byte{PERF_RECORD_MISC_MMAP_BUILD_ID >> 8};
+    std::ranges::copy(capture::kContentMark, out.bytes.begin() + 40);
+    for (std::size_t i = 0; i < 20; ++i) {
+      const std::string digits = of_content.substr(kContentId.size() + 2 * i, 2);
+      out.bytes[44 + i] = static_cast<std::byte>(std::stoi(digits, nullptr, 16));
+    }
+    return out;
+  };
+  std::string other = id;
+  other.back() = other.back() == '0' ? '1' : '0';
+  files_.chunk(with(id));
+  files_.chunk(with(other));
+  EXPECT_EQ(files_.find(name, id).is, Is::kKept);
+  EXPECT_EQ(files_.find(name, other).is, Is::kNotKept) << "another file of that path";
 }
 
 TEST_F(KeptFilesTest, AnotherFileOfThatPathIsNotHeld) {

@@ -205,13 +205,15 @@ TEST(MetaCodec, NamesOfAFileComeBack) {
                                  "ab",
                                  {{0x1000, 0x20, 0x401000, "main", "a.c"},
                                   {0x10, 0, 0x10, "before", ""},
-                                  {UINT64_MAX - 7, 7, 3, "last\xff", ""}}};
+                                  {UINT64_MAX - 7, 7, 3, "last\xff", ""}},
+                                 "content:12"};
   v1::FileNames message;
   encode(names, message);
   const auto back = decode(message);
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(back->path, names.path);
   EXPECT_EQ(back->build_id, names.build_id);
+  EXPECT_EQ(back->file_id, names.file_id);
   ASSERT_EQ(back->functions.size(), names.functions.size());
   for (std::size_t i = 0; i < names.functions.size(); ++i) {
     EXPECT_EQ(back->functions[i].begin, names.functions[i].begin);

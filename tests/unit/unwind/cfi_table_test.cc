@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <random>
 
@@ -44,6 +45,63 @@ TEST(CfiTable, EveryRowOfAFunction) {
   ASSERT_TRUE(table.step(frame, 0, true, {0x7000, stack}, signal, work));
   EXPECT_EQ(frame.value[kReturnAddress], 0x5555u);
   EXPECT_EQ(frame.value[kSp], 0x7010u);
+}
+
+// Where the frame of the function at `code` leads, when its second instruction is next; 0: nowhere.
+std::uint64_t caller_by(const CfiTable& table, std::uint64_t code) {
+  const auto stack = words({0xBB, 0x5555, 0x6666});
+  Frame frame;
+  frame.set(kReturnAddress, code + 1);
+  frame.set(kSp, 0x7000);
+  frame.set(kBp, 0x1234);
+  bool signal = false;
+  CfiWork work;
+  return table.step(frame, 0, true, {0x7000, stack}, signal, work) ? frame.value[kReturnAddress] : 0;
+}
+
+constexpr std::array<CfiTable::Range, 1> kAllCode = {{{kCode, kCode + 0x10000}}};
+
+TEST(CfiTable, ADebugFrameOfAnyVersionCountsLikeAnEhFrame) {
+  for (const int version : {1, 3, 4}) {
+    for (const bool wide : {false, true}) {
+      CfiTable table = CfiTable::parse({}, 0);
+      table.add_debug_frame(test::small_debug_frame(kCode, version, wide), kAllCode);
+      EXPECT_EQ(table.entries(), 1u) << version;
+      EXPECT_EQ(table.refused(), 0u) << version;
+      EXPECT_EQ(caller_by(table, kCode), 0x5555u) << version;
+    }
+  }
+  EXPECT_EQ(CfiTable::parse(test::small_debug_frame(), kTable).entries(), 0u)
+      << "the twin: read as an .eh_frame";
+}
+
+TEST(CfiTable, ADebugFrameAddsOnlyWhatIsNotKnown) {
+  CfiTable table = CfiTable::parse(small_table(), kTable);
+  std::vector<std::byte> further = test::small_debug_frame(kCode + 0x20);  // a part of what is known
+  table.add_debug_frame(further, kAllCode);
+  EXPECT_EQ(table.entries(), 1u);
+  table.add_debug_frame(test::small_debug_frame(kCode + 0x40), kAllCode);
+  EXPECT_EQ(table.entries(), 2u);
+  EXPECT_EQ(caller_by(table, kCode), 0x5555u);
+  EXPECT_EQ(caller_by(table, kCode + 0x40), 0x5555u);
+  // Of a function that the linker removed.
+  table.add_debug_frame(test::small_debug_frame(0), kAllCode);
+  EXPECT_EQ(table.entries(), 2u);
+}
+
+TEST(CfiTable, AHostileDebugFrame) {
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 20'000; ++round) {
+    std::vector<std::byte> bytes = test::small_debug_frame(kCode, round % 2 == 0 ? 4 : 1, round % 5 == 0);
+    const std::size_t changes = 1 + random() % 6;
+    for (std::size_t i = 0; i < changes; ++i)
+      bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    if (round % 3 == 0) bytes.resize(random() % bytes.size());
+    CfiTable table = CfiTable::parse(small_table(), kTable);
+    table.add_debug_frame(bytes, kAllCode);
+    EXPECT_EQ(caller_by(table, kCode), 0x5555u) << "what was known stays";
+    (void)caller_by(table, kCode + 0x40);
+  }
 }
 
 TEST(CfiTable, ARefusedStepChangesNothing) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "daemon/capture/decode/mapping_record.h"
+#include "daemon/os/content_id.h"
 #include "daemon/os/elf_build_id.h"
 #include "tests/support/fake_os.h"
 #include "tests/support/record_encoder.h"
@@ -28,6 +29,7 @@ namespace {
 constexpr std::uint32_t kRing = 3;
 constexpr std::uint64_t kInode = 77, kTime = 12345;
 const std::string kIdOfMain = "0123456789abcdef0123456789abcdef01234567";
+const std::string kContentOfOther = "content:89abcdef0123456789abcdef0123456789abcdef";
 
 capture::RingLayout layout() {
   capture::RingLayout out;
@@ -131,6 +133,61 @@ TEST_F(MappingIdsTest, AFileWithoutAnIdKeepsItsNumber) {
   EXPECT_EQ(first_of(chunk)->build_id, "");
   EXPECT_EQ(first_of(chunk)->inode, kInode);
   EXPECT_EQ(ids.counts().none, 1u);
+}
+
+// A hash of a large file takes long: it is asked for behind all build ids, and once for a file.
+TEST_F(MappingIdsTest, AFileWithoutABuildIdIsToldByItsContent) {
+  std::vector<std::string> hashed;
+  MappingIds ids(os, later.run(), finder(), [&](const MappedFile& file) {
+    hashed.push_back(file.path);
+    return kContentOfOther;
+  });
+  ids.ring(layout());
+  capture::RingChunk chunk = chunk_of("/bin/other");
+  add_mapping(chunk, "/bin/main", kInode);
+  add_mapping(chunk, "/bin/other", kInode);
+  patience.begin_step(os.time);
+  EXPECT_FALSE(ids.take(chunk, &patience));
+  later.do_all();
+  patience.begin_step(os.time);
+  EXPECT_FALSE(ids.take(chunk, &patience)) << "now it waits for the hash";
+  EXPECT_TRUE(hashed.empty());
+  later.do_all();
+  patience.begin_step(os.time);
+  ASSERT_TRUE(ids.take(chunk, &patience));
+  EXPECT_EQ(hashed, std::vector<std::string>{"/bin/other"});
+  EXPECT_EQ(first_of(chunk)->build_id, kContentOfOther);
+  EXPECT_EQ(first_of(chunk)->path, "/bin/other");
+  EXPECT_EQ(ids.counts().found, 3u);
+}
+
+TEST_F(MappingIdsTest, BuildIdsDoNotWaitForAHashThatIsNotMade) {
+  MappingIds ids(os, later.run(), finder(), [](const MappedFile&) { return kContentOfOther; });
+  ids.ring(layout());
+  capture::RingChunk chunk = chunk_of("/bin/main");
+  add_mapping(chunk, "/bin/other", kInode);
+  const TimeNs arrived = os.time;
+  patience.begin_step(arrived);
+  EXPECT_FALSE(ids.take(chunk, &patience));
+  later.do_all();
+  patience.begin_step(arrived);
+  EXPECT_FALSE(ids.take(chunk, &patience));
+  os.time += limits.of_a_message;
+  patience.begin_step(arrived);
+  ASSERT_TRUE(ids.take(chunk, &patience));
+  EXPECT_EQ(first_of(chunk)->build_id, kIdOfMain);
+  EXPECT_EQ(ids.counts().found, 1u);
+  EXPECT_EQ(ids.counts().unread, 1u);
+  later.do_all();
+}
+
+TEST_F(MappingIdsTest, AContentIdOfAnotherSizeIsNone) {
+  MappingIds ids(os, {}, finder(), [](const MappedFile&) { return std::string("content:12"); });
+  ids.ring(layout());
+  capture::RingChunk chunk = chunk_of("/bin/other");
+  ASSERT_TRUE(ids.take(chunk, &patience));
+  EXPECT_EQ(first_of(chunk)->build_id, "");
+  EXPECT_EQ(first_of(chunk)->inode, kInode);
 }
 
 TEST_F(MappingIdsTest, ARecordWaitsForItsFile) {
@@ -365,6 +422,15 @@ TEST_F(MappedFileIdTest, TheFileIsThereForAnAncestor) {
   EXPECT_EQ(build_id_of(proc, wanted), id);
   ++wanted.inode;
   EXPECT_EQ(build_id_of(proc, wanted), "") << "the parent sees another file there";
+}
+
+TEST_F(MappedFileIdTest, ItsContentIsToldOfTheFileAlone) {
+  const std::string content = os::content_id(std::filesystem::path(path));
+  ASSERT_NE(content, "");
+  EXPECT_EQ(content_id_of("/proc", wanted), content);
+  std::filesystem::copy_file(path, path + ".new");
+  std::filesystem::rename(path + ".new", path);
+  EXPECT_EQ(content_id_of("/proc", wanted), "") << "its number is another";
 }
 
 TEST_F(MappedFileIdTest, AnotherFileOfTheNameIsNotTheFile) {

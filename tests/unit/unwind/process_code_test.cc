@@ -5,12 +5,17 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "daemon/os/elf_build_id.h"
 #include "tests/unit/unwind/later_work.h"
@@ -307,6 +312,98 @@ TEST(ReadElfCfi, AProgramWithoutAHeaderOfTheTableHasOne) {
   std::ofstream(path, std::ios::binary) << bytes;
   EXPECT_FALSE(read_elf_cfi(path).ok());
   ::unlink(path.c_str());
+}
+
+// An ELF file of one executable segment at test::kCode, and of nothing else but a .debug_frame.
+std::string with_debug_frame(std::span<const std::byte> section, std::uint64_t flags) {
+  const std::string names("\0.shstrtab\0.debug_frame\0", 24);
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = EM_X86_64;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  header.e_phoff = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  header.e_shstrndx = 1;
+  Elf64_Phdr code{};
+  code.p_type = PT_LOAD;
+  code.p_flags = PF_X;
+  code.p_vaddr = test::kCode;
+  code.p_filesz = 0x1000;
+  const std::uint64_t names_at = sizeof header + sizeof code, section_at = names_at + names.size();
+  header.e_shoff = section_at + section.size();
+  std::array<Elf64_Shdr, 3> sections{};
+  sections[1] = {.sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = names.size()};
+  sections[2] = {.sh_name = 11,
+                 .sh_type = SHT_PROGBITS,
+                 .sh_flags = flags,
+                 .sh_offset = section_at,
+                 .sh_size = section.size()};
+  std::string bytes;
+  const auto put = [&](const void* from, std::size_t size) {
+    bytes.append(static_cast<const char*>(from), size);
+  };
+  put(&header, sizeof header);
+  put(&code, sizeof code);
+  bytes += names;
+  put(section.data(), section.size());
+  put(sections.data(), sizeof sections);
+  return bytes;
+}
+
+std::vector<std::byte> compressed(std::span<const std::byte> bytes, std::uint64_t said_size) {
+  uLongf size = ::compressBound(bytes.size());
+  std::vector<std::byte> out(sizeof(Elf64_Chdr) + size);
+  const Elf64_Chdr header{
+      .ch_type = ELFCOMPRESS_ZLIB, .ch_reserved = 0, .ch_size = said_size, .ch_addralign = 8};
+  std::memcpy(out.data(), &header, sizeof header);
+  ::compress(reinterpret_cast<Bytef*>(out.data() + sizeof header), &size,
+             reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  out.resize(sizeof header + size);
+  return out;
+}
+
+TEST(ReadElfCfi, AFileWithNothingButADebugFrame) {
+  const std::vector<std::byte> frame = test::small_debug_frame();
+  const std::string path = testing::TempDir() + "tailor-debug-frame-" + std::to_string(::getpid());
+  const auto entries = [&](const std::string& file) -> std::size_t {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << file;
+    const auto elf = read_elf_cfi(path);
+    return elf.ok() ? elf->table.entries() : 0;
+  };
+  EXPECT_EQ(entries(with_debug_frame(frame, 0)), 1u);
+  EXPECT_EQ(entries(with_debug_frame(compressed(frame, frame.size()), SHF_COMPRESSED)), 1u);
+  for (const std::uint64_t size : {frame.size() - 1, frame.size() + 1, std::uint64_t{1} << 60})
+    EXPECT_EQ(entries(with_debug_frame(compressed(frame, size), SHF_COMPRESSED)), 0u) << "it lies: " << size;
+  EXPECT_EQ(entries(with_debug_frame(frame, SHF_COMPRESSED)), 0u);
+  EXPECT_EQ(entries(with_debug_frame({}, 0)), 0u);
+  ::unlink(path.c_str());
+}
+
+// Code of a runtime without an agent, as its jitdump describes it: one walks through it.
+TEST(ProcessCode, ForeignCodeLeadsToItsCallerUntilItIsForgotten) {
+  FileTables files;
+  ProcessCode code("/nonexistent", 1, files);
+  const std::vector<std::byte> table = test::small_table();
+  const std::string_view text(reinterpret_cast<const char*>(table.data()), table.size());
+  const auto stack = test::words({0xBB, 0x9005});
+  const auto leads = [&] {
+    Frame frame;
+    frame.set(kReturnAddress, test::kCode + 1);
+    frame.set(kSp, 0x7000);
+    bool signal = false;
+    return code.step(frame, true, {0x7000, stack}, signal, 0) && frame.value[kReturnAddress] == 0x9005;
+  };
+  ASSERT_TRUE(code.add_code({1, test::kCode, test::kCode + 0x40, false}, text, test::kTable));
+  EXPECT_TRUE(leads());
+  EXPECT_FALSE(code.is_generated(test::kCode)) << "the walk goes on";
+  code.forget_code(test::kCode + 0x40, test::kCode + 0x80);
+  EXPECT_TRUE(leads());
+  code.forget_code(test::kCode + 0x3F, test::kCode + 0x80);
+  EXPECT_FALSE(leads());
+  EXPECT_EQ(code.bytes(), 0u);
 }
 
 }  // namespace

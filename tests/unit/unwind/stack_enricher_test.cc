@@ -4,6 +4,7 @@
 #include <asm/perf_regs.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "daemon/capture/decode/sample_view.h"
 #include "tailor/thread_area.h"
+#include "tests/support/record_encoder.h"
 #include "tests/unit/unwind/later_work.h"
 #include "tests/unit/unwind/object_methods.h"
 #include "tests/unit/unwind/own_stack.h"
@@ -147,6 +149,26 @@ TEST_F(EnrichedObjects, WithoutAPlanOrAnObjectNothingChanges) {
   EXPECT_EQ(tag, tag_of(0, 9));
   EXPECT_EQ(from, capture::TagFrom::kRegister);
   EXPECT_EQ(enricher.counts().objects.told, 0u);
+}
+
+TEST(StackEnricher, WhoMapsAJitdumpIsToldOnce) {
+  StackEnricher enricher{os::real(), false};
+  meet_this_process(enricher);
+  std::vector<std::byte> bytes;
+  const auto map = [&](std::uint32_t pid, const char* path) {
+    test::RecordBytes record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+    record.u32(pid).u32(pid).u64(0x1000).u64(0x1000).u64(0).u32(8).u32(1).u64(42).u64(0);
+    record.u32(PROT_READ | PROT_EXEC).u32(MAP_PRIVATE).text(path);
+    const std::vector<std::byte> done = record.done();
+    bytes.insert(bytes.end(), done.begin(), done.end());
+  };
+  map(70, "/tmp/jit-70.dump");
+  map(71, "/usr/lib/libjit-71.so");
+  map(72, "/tmp/jit-.dump/libx.so");
+  map(73, "jit-7.dump");
+  enricher.chunk({0, bytes});
+  EXPECT_EQ(enricher.take_dumpers(), (std::vector<std::int32_t>{70, 73}));
+  EXPECT_EQ(enricher.take_dumpers(), std::vector<std::int32_t>());
 }
 
 // Files are read elsewhere. The samples of a chunk wait for them, for a while.

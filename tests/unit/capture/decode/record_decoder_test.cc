@@ -216,6 +216,27 @@ TEST(RecordDecoder, DeviceAndInodeAreNoBuildIdWhateverTheMarkSays) {
   }
 }
 
+// A file without a build id: the place of one has what it is told by.
+TEST(RecordDecoder, AContentIdIsToldFromABuildId) {
+  const auto read = [](const std::string& mark, std::uint16_t misc) {
+    test::RecordBytes mapped(PERF_RECORD_MMAP2, misc);
+    mapped.u32(7).u32(7).u64(0x1000).u64(0x2000).u64(0);
+    mapped.raw(mark + std::string(20, 'a')).u32(5).u32(2).text("/bin/a");
+    auto decoder = decoder_for(tagged_format());
+    const Batch batch = decode(decoder, test::with_sample_id(mapped, tagged_format(), user_sample()));
+    const auto told = read_executable_mapping(mapped.done());
+    return std::pair(told ? told->build_id : "-", batch.events.at(0).data_source);
+  };
+  constexpr std::uint16_t kMarked = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID;
+  const std::string mark(reinterpret_cast<const char*>(kContentMark.data()), kContentMark.size());
+  std::string digits;
+  for (int i = 0; i < 20; ++i) digits += "61";
+  EXPECT_EQ(read(mark, kMarked), std::pair("content:" + digits, 20 | kContentIdBit));
+  EXPECT_EQ(read(std::string("\x14\0\0\0", 4), kMarked), std::pair(digits, std::uint64_t{20}));
+  EXPECT_EQ(read(mark, PERF_RECORD_MISC_USER), std::pair(std::string(), std::uint64_t{0})) << "a device";
+  EXPECT_EQ(read(std::string("\x14\0\0x", 4), kMarked), std::pair(std::string(), std::uint64_t{0}));
+}
+
 TEST(RecordDecoder, ABuildIdOfAnySizeIsRead) {
   for (const std::size_t size : {8u, 16u, 20u}) {
     test::RecordBytes mapped(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID);

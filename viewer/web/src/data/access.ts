@@ -149,13 +149,29 @@ export class BundleAccess implements Access {
   }
 }
 
+function checked(bundle: Bundle): Bundle {
+  if (bundle.format !== "tailor-bundle") throw new DataError("invalid", "The data in this file is no Tailor bundle.");
+  if (bundle.version !== 1) throw new DataError("invalid", `This page reads bundles of version 1, not ${bundle.version}.`);
+  return bundle;
+}
+
+// The bundle in the text of a report file, or a bundle itself. The text is data: nothing of it is run.
+export function bundleOf(text: string): Bundle {
+  const [, data] = /<script type="application\/json" id="tailor-bundle">([^<]*)</.exec(text) ?? [];
+  let bundle: unknown;
+  try {
+    bundle = JSON.parse(data ?? text);
+  } catch {
+    bundle = null;
+  }
+  if (typeof bundle !== "object" || bundle === null || typeof (bundle as Bundle).responses !== "object") throw new DataError("invalid", "it is no report file of tailor report --html");
+  return checked(bundle as Bundle);
+}
+
 // Of the page as it was loaded.
 export function openAccess(page: Document): Access {
   const place = page.getElementById("tailor-bundle");
   const text = place?.textContent?.trim() ?? "";
   if (text === "" || text === "null") return new HttpAccess();
-  const bundle = JSON.parse(text) as Bundle;
-  if (bundle.format !== "tailor-bundle") throw new DataError("invalid", "The data in this file is no Tailor bundle.");
-  if (bundle.version !== 1) throw new DataError("invalid", `This page reads bundles of version 1, not ${bundle.version}.`);
-  return new BundleAccess(bundle);
+  return new BundleAccess(checked(JSON.parse(text) as Bundle));
 }

@@ -193,6 +193,50 @@ export interface Samples {
   squares?: number[];
 }
 
+// A tree of calls as columns: the first node is the root, a node's parent comes before it.
+export interface CallTreeColumns {
+  function: number[]; // into the functions; -1: the root, -2: the rest below its parent
+  parent: number[];
+  samples: number[];
+  weight: number[];
+  self_samples: number[];
+  self_weight: number[];
+  merged: number[]; // of the rest: so many nodes
+}
+
+export interface LeftOut {
+  count: number;
+  samples: number;
+  weight: number;
+}
+
+export interface Functions {
+  view: { source: Source; samples: number; weight: number };
+  effective_samples: number;
+  with_chain: { samples: number; weight: number };
+  left_out: { samples: number; weight: number };
+  objects: string[];
+  owners: { key: string; name: string }[]; // empty: there is one owner only
+  functions: {
+    name: string[];
+    named: boolean[];
+    object: number[];
+    kind: ("user" | "kernel" | "generated" | "unknown")[];
+    address: string[]; // "" unless another function has the same name
+    why: string[]; // it has no name
+    self_samples: number[];
+    self_weight: number[];
+    total_samples: number[];
+    total_weight: number[];
+    owners: [number, number, number, number, number][][]; // owner, samples and weight of its own code, and of all
+  };
+  more_functions: LeftOut;
+  libraries: { object: number[]; samples: number[]; weight: number[] };
+  more_libraries: LeftOut;
+  callees: CallTreeColumns;
+  callers: CallTreeColumns;
+}
+
 export interface ListingLine extends Partial<Cost> {
   line: number;
   kind: "function" | "block" | "instruction" | "other";

@@ -1,6 +1,7 @@
 // Operator activity over time (the paper's Figures 7 and 11): all of it stacked, and a lane for each operator,
 // pipeline or thread below. Dragging chooses a part of the time, and everything else on the page follows.
 import { useMemo, useState } from "preact/hooks";
+import type { Profile } from "../data/types.ts";
 import { Canvas, hatch, type Pen } from "../draw/canvas.tsx";
 import { type Palette, palette } from "../draw/colors.ts";
 import { amount, duration, moment, name as clean, percent } from "../model/format.ts";
@@ -9,7 +10,7 @@ import type { Range } from "../model/sight.ts";
 import { change, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { type Lane, type LaneBy, laneOfRow, lanesOf } from "./lanes.ts";
-import type { PageView } from "./page_view.ts";
+import { isPlanless, type PageView } from "./page_view.ts";
 import { Card, Choice, DataTable, shareColumns, Swatch, Tip } from "./parts.tsx";
 import { axisHeight, brushKey, drawAxis, drawBrush, drawMarks, type Hover, hoverIn, timeHandlers, zoomBy } from "./time_axis.ts";
 import { showAll, useTimeKeys } from "./time_keys.ts";
@@ -18,13 +19,14 @@ const stackHeight = 104;
 const stackTop = 20; // above the stack, for its scale
 const laneHeight = 23;
 const mostLanes = 40;
+const mostPlanless = 8; // threads, the dearest: functions are what is looked for
 const mostSingle = 200; // samples in sight; of more the boxes have no room
 
 // Which lanes there are to choose from, and which are chosen.
-export function laneKinds(table: SampleTable | null): { kinds: [LaneBy, string][]; by: LaneBy } {
-  const kinds: [LaneBy, string][] = [["operator", "Operators"], ["pipeline", "Pipelines"]];
+export function laneKinds(profile: Profile, table: SampleTable | null): { kinds: [LaneBy, string][]; by: LaneBy } {
+  const kinds: [LaneBy, string][] = isPlanless(profile) ? [] : [["operator", "Operators"], ["pipeline", "Pipelines"]];
   if (!table?.slice) kinds.push(["thread", "Threads"]); // slices do not tell them apart
-  return { kinds, by: kinds.find(([kind]) => kind === route.value.state["lanes"])?.[0] ?? "operator" };
+  return { kinds, by: kinds.find(([kind]) => kind === route.value.state["lanes"])?.[0] ?? kinds[0]?.[0] ?? "operator" };
 }
 
 export function ActivityCard({ view }: { view: PageView }) {
@@ -32,7 +34,7 @@ export function ActivityCard({ view }: { view: PageView }) {
   const [pointer, setPointer] = useState<Hover | null>(null);
   const sight = view.sight ?? { from: 0, to: 1 };
   const table = view.tableOf(sight);
-  const { kinds, by } = laneKinds(table);
+  const { kinds, by } = laneKinds(view.profile, table);
   const { from, to } = sight;
   // Few samples are shown one by one; so are the steps that they make together.
   const single = useMemo(() => table?.rowsOver(view.filter, from, to, mostSingle) ?? null, [table, from, to, view.filter.tid, view.filter.pipeline]);
@@ -44,7 +46,9 @@ export function ActivityCard({ view }: { view: PageView }) {
   const buckets = columns.buckets;
   const domain = useMemo(() => ({ from: columns.from, to: columns.to }), [columns]);
   const all = table ? lanesOf(view, by, table) : [];
-  const lanes = all.slice(0, mostLanes);
+  const planless = isPlanless(view.profile);
+  if (planless) all.sort((a, b) => (b.inAll ?? b.share).weight - (a.inAll ?? a.share).weight);
+  const lanes = all.slice(0, planless ? mostPlanless : mostLanes);
   const laneKeys = lanes.map((lane) => lane.key).join();
   const laneOf = useMemo(() => (table ? laneOfRow(by, table, lanes) : (): Part[] => []), [table, by, laneKeys]);
   // The thread and the pipeline that are chosen narrow the chart.
@@ -146,7 +150,7 @@ export function ActivityCard({ view }: { view: PageView }) {
       tools={
         <>
           <TimeTools view={view} />
-          <Choice label="Lanes" value={by} options={kinds} onChange={(lanes) => change({ lanes: lanes === "operator" ? null : lanes })} />
+          {kinds.length > 1 && <Choice label="Lanes" value={by} options={kinds} onChange={(lanes) => change({ lanes: lanes === kinds[0]?.[0] ? null : lanes })} />}
         </>
       }
       table={() => (

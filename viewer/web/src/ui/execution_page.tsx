@@ -9,11 +9,13 @@ import { ActivityCard } from "./activity_card.tsx";
 import { CodeCard } from "./code_card.tsx";
 import { Filters } from "./filters.tsx";
 import { FlameCard } from "./flame_card.tsx";
+import { FunctionsCard, searchOnceOpen } from "./functions_card.tsx";
+import { useFunctions } from "./functions_data.ts";
 import { chooseIteration, IterationsCard, loopOf } from "./iterations_card.tsx";
 import { useKeys } from "./keys.ts";
 import { useLater, useLoad } from "./load.ts";
 import { MemoryCard } from "./memory_card.tsx";
-import { Base, PageView, readChosen } from "./page_view.ts";
+import { Base, isPlanless, PageView, readChosen } from "./page_view.ts";
 import { mostSamples, type OnDemand, useSamplesOnDemand } from "./part_samples.ts";
 import { useCodeOfPart, useMemoryOfPart, useThreadsInSight } from "./part_views.ts";
 import { Message } from "./parts.tsx";
@@ -23,8 +25,9 @@ import { RecordingCard } from "./recording_card.tsx";
 import { ThreadsCard } from "./threads_card.tsx";
 import { Trust } from "./trust.tsx";
 
-export const tabs = [
+const tabs = [
   ["flame", "Flame graph"],
+  ["functions", "Functions"],
   ["code", "Code"],
   ["memory", "Memory"],
   ["threads", "Threads"],
@@ -33,12 +36,12 @@ export const tabs = [
 ] as const;
 const patience = 200; // ms until the sums are shown without the samples
 type Tab = (typeof tabs)[number][0];
+const ofPlans: Tab[] = ["flame", "code", "iterations"]; // without a plan they have nothing to show
 
 export function ExecutionPage({ access, id }: { access: Access; id: string }) {
   const state = route.value.state;
   const source = state["source"];
   const path = `executions/${encodeURIComponent(id)}`;
-  const tab = (tabs.find(([each]) => each === state["tab"])?.[0] ?? "flame") as Tab;
   const profile = useLoad<Profile>(access, `${path}/profile`, { source });
   // Of all events. A file has them, or says why not.
   const samples = useLoad<Samples>(access, `${path}/samples`, access.isFile ? {} : { many: "slices", timeout_ms: 60000 });
@@ -50,12 +53,16 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
     () => (profile.value && (samples.value || samples.error || waiting) ? new Base(profile.value, samples.value) : null),
     [profile.value, samples.value, samples.error, waiting],
   );
+  const usual = usualTab(profile.value);
+  const offered = usual === "functions" ? tabs.filter(([each]) => !ofPlans.includes(each)) : tabs;
+  const tab = offered.find(([each]) => each === state["tab"])?.[0] ?? usual;
   const chosen = readChosen(state);
   const demand = useSamplesOnDemand(access, path, base, chosen);
   const view = useMemo(() => (base ? new PageView(base, chosen, demand.part) : null), [base, JSON.stringify(chosen), demand.part]);
   const main = view?.planKey;
   const isMain = view && view.profile.plans[0] && planKeyOf(view.profile.plans[0]) === main;
   const listing = useLoad<Listing>(access, view ? `${path}/listing` : null, { source, plan: isMain ? undefined : main });
+  const functions = useFunctions(access, path, source, view, tab === "functions");
   const part = useCodeOfPart(access, path, view, tab === "code");
   const memoryOfPart = useMemoryOfPart(access, path, view, tab === "memory");
   const memory = useLoad<Memory>(access, view && tab === "memory" ? `${path}/memory` : null, { source, points: access.isFile ? undefined : 1000000 });
@@ -74,9 +81,14 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
       if (next) chooseIteration(next);
       return true;
     }
+    if (key === "/") {
+      searchOnceOpen();
+      openTab("functions", usual);
+      return true;
+    }
     const number = Number(key);
-    const wanted = Number.isInteger(number) && number > 0 ? tabs[number - 1] : undefined;
-    if (wanted) openTab(wanted[0]);
+    const wanted = Number.isInteger(number) && number > 0 ? offered[number - 1] : undefined;
+    if (wanted) openTab(wanted[0], usual);
     return wanted !== undefined;
   });
 
@@ -87,7 +99,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
     <main class="execution" id="main">
       <div class="heading">
         <h1>
-          {clean(view.plan?.name ?? "No plan", 80)} <span class="dim">{id === "all" ? "all executions" : (row.value?.id ?? id).slice(0, 12)}</span>
+          {clean(view.plan?.name ?? (view.profile.recording?.command || "No plan"), 80)} <span class="dim">{id === "all" ? (isPlanless(view.profile) ? "all samples" : "all executions") : (row.value?.id ?? id).slice(0, 12)}</span>
         </h1>
         {row.value && <Facts row={row.value} />}
         <span class="tools">
@@ -114,7 +126,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
       {!base!.table && samples.loading && <Message text="The sums are here. Views over time follow: reading the samples…" />}
       {!base!.table && !samples.loading && <Message text={`The samples of this view are not here one by one (${samples.error?.message ?? "too many"}), so time cannot be brushed. The sums are exact.`} />}
       {!!base!.table?.slice && <p class="sliced dim">{slicedText(base!, demand, samples.value?.total ?? 0, access.isFile)}</p>}
-      <div class="columns">
+      <div class={view.plan ? "columns" : "columns planless"}>
         <div class="left">
           <PlanCard view={view} />
         </div>
@@ -123,14 +135,15 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           <RangeCard view={view} />
           <MarksCard view={view} />
           <div class="tabs" role="tablist" aria-label="Details">
-            {tabs.map(([key, text], index) => (
-              <button type="button" role="tab" key={key} id={`tab-${key}`} aria-selected={key === tab} aria-controls="details" title={`Key ${index + 1}`} onClick={() => openTab(key)}>
+            {offered.map(([key, text], index) => (
+              <button type="button" role="tab" key={key} id={`tab-${key}`} aria-selected={key === tab} aria-controls="details" title={`Key ${index + 1}`} onClick={() => openTab(key, usual)}>
                 {text}
               </button>
             ))}
           </div>
           <div id="details" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === "flame" && <FlameCard view={view} lines={texts} />}
+            {tab === "functions" && <FunctionsCard access={access} id={id === "last" ? (row.value?.id ?? id) : id} view={view} shown={functions} />}
             {tab === "code" && <CodeCard view={view} listing={listing} part={part} />}
             {tab === "memory" && <MemoryCard view={view} memory={memory} part={memoryOfPart} />}
             {tab === "threads" && <ThreadsCard view={view} threads={threads} inSight={threadsInSight} />}
@@ -143,9 +156,14 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
   );
 }
 
+// What is shown where nobody chose a tab: a profile without a plan has functions, and no operators.
+function usualTab(profile: Profile | null): Tab {
+  return profile && isPlanless(profile) ? "functions" : "flame";
+}
+
 // Its details come into sight, if they lie below.
-function openTab(tab: Tab) {
-  change({ tab: tab === "flame" ? null : tab });
+function openTab(tab: Tab, usual: Tab) {
+  change({ tab: tab === usual ? null : tab });
   requestAnimationFrame(() => {
     const details = document.getElementById("details");
     if (details && details.getBoundingClientRect().top > window.innerHeight - 120) details.scrollIntoView({ block: "start" });

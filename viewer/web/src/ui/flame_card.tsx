@@ -1,33 +1,24 @@
 // pipeline > operator > task > instruction, width by cost. A click zooms in; the path above leads back.
-import { useMemo, useState } from "preact/hooks";
-import { Canvas, fit, hatch, type Pen } from "../draw/canvas.tsx";
-import { mix, ownerColor, palette, textOn } from "../draw/colors.ts";
+import { useMemo } from "preact/hooks";
+import { mix, ownerColor, palette } from "../draw/colors.ts";
 import { flame, type FlameLevel, type FlameNode } from "../model/flame.ts";
 import { amount, percent } from "../model/format.ts";
 import { shareOf } from "../model/totals.ts";
 import { change, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
+import { Icicle } from "./icicle.tsx";
 import type { PageView } from "./page_view.ts";
-import { Card, Choice, DataTable, shareColumns, Tip } from "./parts.tsx";
+import { Card, Choice, DataTable, shareColumns } from "./parts.tsx";
 
-const rowHeight = 22;
 const orders: Record<string, FlameLevel[]> = {
   pipeline: ["pipeline", "operator", "task", "line"],
   operator: ["operator", "pipeline", "task", "line"],
 };
 
-interface Box {
-  node: FlameNode;
-  x: number; // 0..1 of the width
-  width: number;
-  depth: number;
-}
-
 export function FlameCard({ view, lines }: { view: PageView; lines: Map<string, string> }) {
   const table = view.table;
   const order = route.value.state["order"] === "operator" ? "operator" : "pipeline";
   const zoom = route.value.state["zoom"] ?? "";
-  const [hover, setHover] = useState<{ box: Box; x: number; y: number } | null>(null);
   const root = useMemo(() => {
     if (!table) return null;
     const levels = view.profile.plans.length > 1 ? (["plan", ...orders[order]!] as FlameLevel[]) : orders[order]!;
@@ -36,10 +27,6 @@ export function FlameCard({ view, lines }: { view: PageView; lines: Map<string, 
   if (!root) return null;
   const path = pathTo(root, zoom);
   const top = path[path.length - 1]!;
-  const boxes: Box[] = [];
-  place(top, 0, 1, 0, boxes);
-  const depth = boxes.reduce((most, box) => Math.max(most, box.depth), 0) + 1;
-  const height = depth * rowHeight + 2;
   const colors = palette(theme.value);
 
   const color = (node: FlameNode): string => {
@@ -48,34 +35,6 @@ export function FlameCard({ view, lines }: { view: PageView; lines: Map<string, 
     if (node.kind === "task") return mix(base, colors.panel, 0.25);
     if (node.kind === "line" || node.kind === "shared") return mix(base, colors.panel, 0.5);
     return base;
-  };
-  const draw = ({ g, width }: Pen) => {
-    for (const { node, x, width: part, depth: at } of boxes) {
-      const w = part * width;
-      if (w < 0.4) continue;
-      const fill = color(node);
-      g.fillStyle = node.kind === "unattributed" ? hatch(g, fill, colors.panel) : fill;
-      g.fillRect(x * width, at * rowHeight + 1, Math.max(0.5, w - 1), rowHeight - 2);
-      const text = fit(g, node.name, w - 10);
-      if (!text) continue;
-      if (node.kind === "unattributed") {
-        g.fillStyle = colors.panel;
-        g.fillRect(x * width + 3, at * rowHeight + 3, g.measureText(text).width + 5, rowHeight - 6);
-      }
-      g.fillStyle = node.kind === "unattributed" ? colors.text : textOn(fill);
-      g.fillText(text, x * width + 5, at * rowHeight + rowHeight / 2 + 1);
-    }
-    if (hover) {
-      g.strokeStyle = colors.text;
-      g.lineWidth = 1.5;
-      g.strokeRect(hover.box.x * width + 0.5, hover.box.depth * rowHeight + 1.5, Math.max(1, hover.box.width * width - 2), rowHeight - 3);
-    }
-  };
-  const find = (event: PointerEvent | MouseEvent): Box | undefined => {
-    const area = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    const x = (event.clientX - area.left) / area.width;
-    const row = Math.floor((event.clientY - area.top) / rowHeight);
-    return boxes.find((box) => box.depth === row && x >= box.x && x < box.x + box.width);
   };
   const choose = (node: FlameNode) => {
     if (node.kind === "line") change({ tab: "code", line: node.line, plan: node.plan });
@@ -96,27 +55,19 @@ export function FlameCard({ view, lines }: { view: PageView; lines: Map<string, 
           </button>
         ))}
       </nav>
-      <Canvas
-        draw={draw}
-        height={height}
+      <Icicle
+        top={top}
+        look={(node) => ({ fill: color(node), hatched: node.kind === "unattributed" })}
         label="Flame graph; the table has the same content"
-        onPointerMove={(event: PointerEvent) => {
-          const box = find(event);
-          setHover(box ? { box, x: event.clientX, y: event.clientY } : null);
-        }}
-        onPointerLeave={() => setHover(null)}
-        onClick={(event: MouseEvent) => {
-          const box = find(event);
-          if (box) choose(box.node);
-        }}
+        onChoose={choose}
+        tip={(node) => (
+          <>
+            <b>{node.name}</b>
+            <div class="dim">{node.kind}</div>
+            <FlameNumbers view={view} node={node} />
+          </>
+        )}
       />
-      {hover && (
-        <Tip x={hover.x} y={hover.y}>
-          <b>{hover.box.node.name}</b>
-          <div class="dim">{hover.box.node.kind}</div>
-          <FlameNumbers view={view} node={hover.box.node} />
-        </Tip>
-      )}
     </Card>
   );
 }
@@ -149,17 +100,6 @@ function FlameTable({ view, root, onRow }: { view: PageView; root: FlameNode; on
       ]}
     />
   );
-}
-
-function place(node: FlameNode, x: number, width: number, depth: number, out: Box[]) {
-  out.push({ node, x, width, depth });
-  if (node.weight <= 0 || width < 1 / 8000) return;
-  let at = x;
-  for (const child of node.children) {
-    const part = (child.weight / node.weight) * width;
-    place(child, at, part, depth + 1, out);
-    at += part;
-  }
 }
 
 function pathTo(root: FlameNode, key: string): FlameNode[] {

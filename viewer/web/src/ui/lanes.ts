@@ -5,7 +5,7 @@ import type { Part, SampleTable } from "../model/samples.ts";
 import { shareOf, type Shared, type Sum, type Totals } from "../model/totals.ts";
 import { change, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
-import type { PageView } from "./page_view.ts";
+import { isPlanless, type PageView } from "./page_view.ts";
 
 export type LaneBy = "operator" | "pipeline" | "thread";
 
@@ -88,10 +88,27 @@ function ownerLanes(view: PageView): Lane[] {
   return lanes;
 }
 
+// Where nothing tells samples apart that are not there one by one.
+function allLane(view: PageView): Lane {
+  const owners = [...view.whole.owners.keys()];
+  return {
+    key: "all",
+    name: "all samples",
+    detail: "",
+    owners,
+    color: palette(theme.value).accent,
+    hatched: false,
+    selected: false,
+    share: costOfOwners(view.totals, owners),
+    inAll: costOfOwners(view.whole, owners),
+    choose: () => undefined,
+  };
+}
+
 // Lanes in the order of the plan; those without samples have none.
 export function lanesOf(view: PageView, by: LaneBy, table: SampleTable): Lane[] {
   const whole = view.whole;
-  if (by === "operator") return ownerLanes(view);
+  if (by === "operator") return isPlanless(view.profile) ? [allLane(view)] : ownerLanes(view);
   if (by === "pipeline") {
     const names = new Map(view.profile.plans.flatMap((plan) => plan.pipelines.map((pipe) => [`${plan.plan_key ?? ""}:${pipe.id}`, pipe.name])));
     const lanes = [...whole.pipelines.keys()].sort(byNumberAtEnd).map((key, index): Lane => {

@@ -4,7 +4,7 @@ import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
 import { bytes, count, duration, lines, name as clean, percent } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
-import { change, link, route } from "../state/route.ts";
+import { change, go, link, route } from "../state/route.ts";
 import { useKeys } from "./keys.ts";
 import { useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message } from "./parts.tsx";
@@ -60,6 +60,11 @@ export function OverviewPage({ access }: { access: Access }) {
   const chartText = span || access.isFile ? "the time of the executions" : `the last ${duration(seconds * 1e9).replace(".0 ", " ")}`;
   const queries = all ? whole.value : recent.value;
   const costs = queries && costsIn(queries.fingerprints, queries.total_cpu_ns, all ? null : host.value);
+  // A file of samples alone has no executions to choose from.
+  const planless = status?.mode === "file" && status.file !== "" && executions.value?.executions.length === 0;
+  useEffect(() => {
+    if (planless) go({ page: "execution", id: "all", state: {} }, true);
+  }, [planless]);
   return (
     <main class="overview" id="main">
       <div class="heading">

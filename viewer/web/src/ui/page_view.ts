@@ -51,6 +51,9 @@ export function timesOf(base: Base, chosen: Chosen): { all: Range; sight: Range 
   return { all, sight: sightOf(chosen.left, chosen.right, all) };
 }
 
+// Nobody told a plan or the parts of an engine: functions alone say where the time went.
+export const isPlanless = (profile: Profile) => profile.plans.length === 0 && profile.component_rows.length === 0;
+
 // The profile with its samples; made once for each answer.
 export class Base {
   readonly owners: Owners;

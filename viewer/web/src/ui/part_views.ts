@@ -17,7 +17,7 @@ function useOfPart<T>(access: Access, path: string, parameters: Parameters | nul
   return JSON.stringify(settled) === JSON.stringify(parameters) ? answer : { value: null, error: null, loading: true };
 }
 
-function parametersOf({ filter, profile }: PageView): Parameters {
+export function parametersOf({ filter, profile }: PageView): Parameters {
   const { from, to, tid, pipeline } = filter;
   return {
     source: profile.source.name,

@@ -128,8 +128,12 @@ export function Card({ id, title, note, tools, table, children, style }: { id: s
     <section class="card" id={`card-${id}`} aria-label={title} style={style}>
       <header>
         <h2>{title}</h2>
-        {note && <span class="note">{note}</span>}
-        <span class="tools">
+        {note && (
+          <span key="note" class="note">
+            {note}
+          </span>
+        )}
+        <span key="tools" class="tools">
           {tools}
           {table && (
             <button type="button" class="quiet" aria-pressed={open} onClick={toggle} title="The same as a table">

@@ -21,7 +21,7 @@ const differs = (a: Shared, b: Shared) => a.low > b.high || b.low > a.high;
 export function RangeCard({ view }: { view: PageView }) {
   const range = view.range && view.time && within(view.range, view.time);
   if (!range || !view.table) return null;
-  const { by } = laneKinds(view.table);
+  const { by } = laneKinds(view.profile, view.table);
   const lanes = lanesOf(view, by, view.table).filter((lane) => lane.share.samples > 0 || lane.selected);
   const rows = lanes.sort((a, b) => b.share.weight - a.share.weight);
   const { weight, samples } = view.totals;

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { amount, count, duration, interval, name as clean, percent } from "../model/format.ts";
 import { shareOf } from "../model/totals.ts";
-import type { PageView } from "./page_view.ts";
+import { isPlanless, type PageView } from "./page_view.ts";
 
 export function Trust({ view }: { view: PageView }) {
   const { profile, totals } = view;
@@ -21,7 +21,7 @@ export function Trust({ view }: { view: PageView }) {
   const damaged = profile.file && (profile.file.damaged_spots > 0 || profile.file.missing_blocks > 0 || profile.file.malformed_blocks > 0 || profile.file.missing_samples > 0);
   return (
     <aside class="trust" aria-label="What stands behind the numbers">
-      <WhoseTime ops={ops} comps={comps} none={none} />
+      {isPlanless(view.profile) ? <WhoseCode kernel={part(totals.kernel)} /> : <WhoseTime ops={ops} comps={comps} none={none} />}
       <Fact name="samples" value={count(totals.samples)} more={totals.effective > 0 && totals.effective < totals.samples * 0.95 ? `worth ${count(totals.effective)}` : amount(totals.weight, view.unit)} bad={totals.effective < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples" />
       <Fact name="inferred" value={percent(part(totals.inferred).share)} title="Cost whose instruction's owner was inferred from its neighbours" />
       <Fact name="shared" value={percent(part(totals.shared).share)} title="Cost of code with several owners, split evenly" />
@@ -53,6 +53,23 @@ export function WhoseTime({ ops, comps, none }: { ops: Part; comps: Part; none: 
       <Fact name="operators" value={percent(ops.share)} more={interval(ops.low, ops.high)} mark="ops" />
       <Fact name="engine" value={percent(comps.share)} more={interval(comps.low, comps.high)} mark="comps" />
       <Fact name="unattributed" value={percent(none.share)} more={interval(none.low, none.high)} mark="none" bad={none.share > 0.05} />
+      <span class="gap" />
+    </>
+  );
+}
+
+// Without a plan and an engine's parts nobody could own a sample. That says nothing against the samples.
+function WhoseCode({ kernel }: { kernel: Part }) {
+  const user = { share: 1 - kernel.share, low: 1 - kernel.high, high: 1 - kernel.low };
+  return (
+    <>
+      <span class="split" aria-hidden="true">
+        <i class="ops" style={{ width: `${user.share * 100}%` }} />
+        <i class="comps" style={{ width: `${kernel.share * 100}%` }} />
+      </span>
+      <Fact name="user code" value={percent(user.share)} more={interval(user.low, user.high)} mark="ops" />
+      <Fact name="kernel" value={percent(kernel.share)} more={interval(kernel.low, kernel.high)} mark="comps" />
+      <Fact name="plan" value="none" title="No engine told a plan, so no operator owns anything: functions say where the time went" />
       <span class="gap" />
     </>
   );
