@@ -111,6 +111,7 @@ pipeline::KnownProcess decode(const v1::KnownProcess& in) {
   out.agent_thread = in.agent_thread();
   for (const v1::MappedFile& file : in.mapped_files()) out.mappings.push_back(store::decode(file));
   for (const v1::MemoryMapping& mapping : in.memory()) out.memory.push_back(decode(mapping));
+  if (in.since_ns() != 0) out.since = in.since_ns();
   return out;
 }
 

@@ -68,6 +68,7 @@ void JournalWriter::on_known_process(const pipeline::KnownProcess& process) {
   for (const pipeline::MemoryMapping& mapping : process.memory) encode(mapping, *out.add_memory());
   out.set_comm(process.comm);
   out.set_cgroup(process.cgroup);
+  if (process.since != kTimeMin) out.set_since_ns(process.since);
   write();
 }
 

@@ -80,12 +80,12 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   entry.record.comm = process.comm;
   entry.record.cgroup = process.cgroup;
   entry.record_changed = true;
-  // A first look counts for all times before, as nothing else is known of them. A later one, after the
-  // process was not sampled for a while, counts from now on, behind the records that are still on their way.
+  // A first look counts for all times before, as nothing else is known of them. Another one, after the process
+  // was not sampled for a while or after it has mapped more, counts since it was begun.
   if (entry.mappings == 0) {
     for (const profile::MappingRecord& mapping : process.mappings) map_known(entry, mapping);
   } else if (!process.mappings.empty()) {
-    looks_.push_back({process, now_});
+    looks_.push_back({process, process.since == kTimeMin ? now_ : process.since});
   }
   for (const MemoryMapping& each : process.memory)
     entry.state.memory().map(
@@ -421,6 +421,7 @@ void Pipeline::look_again(TimeNs watermark) {
 void Pipeline::map_again(const KnownProcess& process, TimeNs time) {
   ProcessEntry* entry = table_.find(process.process);
   if (entry == nullptr) return;
+  if (time < entry->last_mapping) return map_late(*entry, process, time);
   std::vector<process::FileRanges::File> seen;
   for (const profile::MappingRecord& mapping : process.mappings) {
     if (mapping.path != kNamelessCode) seen.push_back(file_of(mapping));
@@ -430,6 +431,18 @@ void Pipeline::map_again(const KnownProcess& process, TimeNs time) {
   for (profile::MappingRecord mapping : process.mappings) {
     mapping.time = time;
     map_known(*entry, mapping);
+  }
+}
+
+// A look that took long. What the process has mapped since then is known better.
+void Pipeline::map_late(ProcessEntry& entry, const KnownProcess& process, TimeNs time) {
+  for (profile::MappingRecord mapping : process.mappings) {
+    mapping.time = time;
+    if (!entry.files.touches(mapping.begin, mapping.size)) {
+      map_known(entry, mapping);
+    } else if (mapping.path != kNamelessCode) {
+      tell_mapping(entry, mapping);
+    }
   }
 }
 

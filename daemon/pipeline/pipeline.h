@@ -129,6 +129,7 @@ class Pipeline : public Input {
   void mapped(const capture::Batch& batch, const capture::Event& event);
   void look_again(TimeNs watermark);
   void map_again(const KnownProcess& process, TimeNs time);
+  void map_late(ProcessEntry& entry, const KnownProcess& process, TimeNs time);
   static void note_code(ProcessEntry& entry, const profile::MappingRecord& mapping);
   void map_known(ProcessEntry& entry, const profile::MappingRecord& mapping);
   void map_file(ProcessEntry& entry, const profile::MappingRecord& mapping);

@@ -35,9 +35,10 @@ bool FileRanges::has(const File& file) const {
          range.path == file.path && range.build_id == file.build_id;
 }
 
-bool FileRanges::touches(std::uint64_t begin, std::uint64_t end) const {
+bool FileRanges::touches(std::uint64_t begin, std::uint64_t size) const {
+  if (size == 0 || begin > UINT64_MAX - size) return false;
   const auto found = first_behind(begin);
-  return found != held_->ranges.end() && found->first < end;
+  return found != held_->ranges.end() && found->first < begin + size;
 }
 
 std::optional<FileRanges::At> FileRanges::at(std::uint64_t address) const {
@@ -105,7 +106,7 @@ bool FileRanges::map(const File& file) {
 }
 
 bool FileRanges::unmap(std::uint64_t begin, std::uint64_t size) {
-  if (overflowed_ || size == 0 || begin > UINT64_MAX - size || !touches(begin, begin + size)) return false;
+  if (overflowed_ || !touches(begin, size)) return false;
   cut(begin, begin + size);
   return true;
 }

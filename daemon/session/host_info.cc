@@ -1,25 +1,11 @@
 #include "daemon/session/host_info.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
-#include <map>
-#include <sstream>
-#include <string_view>
-#include <tuple>
-#include <utility>
 
-#include "daemon/os/elf_build_id.h"
 #include "daemon/os/kernel_identity.h"
-#include "daemon/os/living_folder.h"
-#include "daemon/process/process_state.h"
-#include "daemon/session/maps_lines.h"
 
 namespace tailor::session {
 namespace {
@@ -34,99 +20,6 @@ std::string cpu_model(const os::Os& os) {
   }
   return {};
 }
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// The path under which we see the file that the process sees as `path`: its own where both see the same, else
-// one through its root, which leads to no other file when the process has ended.
-std::string path_here(const std::filesystem::path& folder, const std::string& path) {
-  const std::string inside = (folder / "root").string() + path;
-  struct stat theirs{}, ours{};
-  if (::stat(inside.c_str(), &theirs) != 0) return path;
-  const bool same =
-      ::stat(path.c_str(), &ours) == 0 && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
-  return same ? path : inside;
-}
-
-// Of the file that is mapped, also where its name leads to another one by now. Without the right to open that
-// (CAP_CHECKPOINT_RESTORE) the name must do: it is marked where the file was removed.
-std::string build_id_of(const std::filesystem::path& folder, const MapsLine& line) {
-  const std::filesystem::path direct = folder / fmt::format("map_files/{:x}-{:x}", line.begin, line.end);
-  if (std::string id = os::elf_build_id(direct); !id.empty()) return id;
-  return os::elf_build_id((folder / "root").string() + line.name);
-}
-
-// The files that one process has mapped: each is looked at once, however often it is mapped. A process may
-// map as many as it likes, so the build ids of those beyond the limit stay unknown.
-class FilesOfMappings {
- public:
-  struct File {
-    std::string path, build_id;
-  };
-
-  explicit FilesOfMappings(std::filesystem::path folder) : folder_(std::move(folder)) {}
-
-  const File& of(const MapsLine& line) {
-    // Subvolumes of btrfs have files of the same number on one device: the name tells them apart.
-    const auto [at, fresh] = files_.try_emplace({line.name, line.device, line.inode});
-    if (fresh) {
-      at->second.path = path_here(folder_, line.name);
-      if (files_.size() <= kMostRead) at->second.build_id = build_id_of(folder_, line);
-    }
-    return at->second;
-  }
-
- private:
-  static constexpr std::size_t kMostRead = 1024;
-
-  std::filesystem::path folder_;
-  std::map<std::tuple<std::string, std::string, std::uint64_t>, File> files_;
-};
-
-// The executable mappings of one process, from its lines in their order.
-class CodeOfMappings {
- public:
-  CodeOfMappings(ProcessId process, const std::filesystem::path& folder)
-      : process_(process), files_(folder) {}
-
-  void see(const MapsLine& line) {
-    const bool of_file = line.name.starts_with('/');
-    if (of_file) end_nameless(line.name);
-    if (line.protection[2] != 'x') return;
-    if (line.name.empty()) return keep(nameless_, line, {pipeline::kNamelessCode, ""});
-    keep(code_, line, of_file ? files_.of(line) : FilesOfMappings::File{line.name, ""});
-  }
-  std::vector<profile::MappingRecord> take() {
-    end_nameless("");
-    return std::move(code_);
-  }
-
- private:
-  using Mappings = std::vector<profile::MappingRecord>;
-
-  void keep(Mappings& to, const MapsLine& line, const FilesOfMappings::File& file) {
-    const std::uint64_t size = line.end - line.begin;
-    to.push_back({process_, kTimeMin, line.begin, size, line.offset, file.path, file.build_id});
-  }
-  // Some programs move their text to memory of no file, at its own address. So what lies between two mappings
-  // of one file is not told: it is that file's code.
-  void end_nameless(const std::string& file) {
-    if (file != file_before_) code_.insert(code_.end(), nameless_.begin(), nameless_.end());
-    nameless_.clear();
-    file_before_ = file;
-  }
-
-  ProcessId process_;
-  FilesOfMappings files_;
-  Mappings code_;
-  Mappings nameless_;  // behind the last file
-  std::string file_before_;
-};
 
 }  // namespace
 
@@ -149,50 +42,6 @@ profile::RecordingInfo host_info(const os::Os& os) {
   info.wall_clock_ns =
       static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(wall.tv_nsec);
   return info;
-}
-
-std::string comm_of(const os::Os& os, std::int32_t pid) {
-  std::string name = content(os.proc() / std::to_string(pid) / "comm");
-  if (!name.empty() && name.back() == '\n') name.pop_back();
-  return name;
-}
-
-std::string cgroup_of(const os::Os& os, std::int32_t pid) {
-  constexpr std::string_view kUnified = "0::";
-  std::istringstream lines(content(os.proc() / std::to_string(pid) / "cgroup"));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(kUnified)) return line.substr(kUnified.size());
-  }
-  return {};
-}
-
-std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pid) {
-  std::vector<pipeline::MemoryMapping> all;
-  for_each_mapping(os::living_folder(os.proc(), pid), [&](const MapsLine& line) {
-    all.push_back({line.begin, line.end - line.begin, line.protection[0] == 'r', line.protection[1] == 'w',
-                   line.protection[2] == 'x', line.protection[3] == 's', line.name});
-  });
-  return all;
-}
-
-std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
-  const std::filesystem::path folder = os::living_folder(os.proc(), process.pid);
-  CodeOfMappings code(process, folder);
-  for_each_mapping(folder, [&](const MapsLine& line) { code.see(line); });
-  return code.take();
-}
-
-pipeline::KnownProcess known_process(const os::Os& os, ProcessId process) {
-  pipeline::KnownProcess known{process, comm_of(os, process.pid), cgroup_of(os, process.pid),
-                               mappings_of(os, process)};
-  std::error_code gone;
-  const std::filesystem::path tasks = os.proc() / std::to_string(process.pid) / "task";
-  std::filesystem::directory_iterator task(tasks, gone);
-  for (; !gone && task != std::filesystem::directory_iterator(); task.increment(gone)) {
-    if (content(task->path() / "comm") != std::string(process::kAgentThreadName) + "\n") continue;
-    known.agent_thread = std::atoi(task->path().filename().c_str());
-  }
-  return known;
 }
 
 }  // namespace tailor::session

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "daemon/os/host_files.h"
-#include "daemon/session/host_info.h"
 
 namespace tailor::session {
 namespace {
@@ -83,7 +82,7 @@ void PausedProcesses::go_on(ProcessId process, const std::function<std::string(P
     resumed.problems.push_back(fmt::format("process {}: {}", process.pid, why));
     return;
   }
-  Status opened = sampled_.open(known_process(parts_.os, process), how.options, how.origin);
+  Status opened = sampled_.open_running(process, how.options, how.origin);
   if (opened.ok()) {
     resumed.processes.push_back(process);
     return;

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "daemon/session/host_info.h"
+#include "daemon/session/known_process.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::session {
@@ -125,7 +125,7 @@ std::optional<ProcessFacts> facts_of(const os::Os& os, std::int32_t pid) {
   facts.uid = info.st_uid;
   std::error_code none;
   facts.executable = std::filesystem::read_symlink(directory / "exe", none).string();
-  facts.cgroup = cgroup_of(os, pid);
+  facts.cgroup = cgroup_of(os.proc(), pid);
   facts.called = names_of(directory, facts.executable);
   facts.leads_to_executable = [directory](const std::string& path) {
     return same_file(directory / ("root" + path), directory / "exe");

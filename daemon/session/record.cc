@@ -27,6 +27,7 @@
 #include "daemon/profile/tee_sink.h"
 #include "daemon/query/hit_functions.h"
 #include "daemon/session/host_info.h"
+#include "daemon/session/known_process.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/file_writer.h"
 #include "daemon/store/output_target.h"
@@ -214,12 +215,12 @@ void give_socket_to(const std::string& socket, std::int32_t pid) {
 }
 
 // An agent looks for a daemon every five seconds at least.
-void wait_for_agent(Recorder& recorder, const pipeline::KnownProcess& process) {
-  if (process.agent_thread == 0) return;
+void wait_for_agent(const os::Os& os, Recorder& recorder, ProcessId process) {
+  if (agent_thread_of(os.proc(), process.pid) == 0) return;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(6);
   while (std::chrono::steady_clock::now() < end) {
     for (const RecordedProcess& each : recorder.status().processes) {
-      if (each.record.process == process.process && each.record.registered != kTimeMin) return;
+      if (each.record.process == process && each.record.registered != kTimeMin) return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -279,7 +280,7 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
     if (problems.size() < 64) problems.push_back(problem);
   });
   if (!recorder.ok()) return recorder.error();
-  Status attached = (*recorder)->attach({*process, comm_of(os, command->pid())}, live.capture);
+  Status attached = (*recorder)->attach({*process, comm_of(os.proc(), command->pid())}, live.capture);
   if (!attached.ok()) return attached.error();
   const TimeNs began = os.now();
   Status started = command->start();
@@ -337,8 +338,8 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   });
   if (!recorder.ok()) return recorder.error();
   give_socket_to(live.agent_socket, running.pid);
-  wait_for_agent(**recorder, known_process(os, *process));
-  auto sampled = (*recorder)->sample_process(known_process(os, *process), live.capture);
+  wait_for_agent(os, **recorder, *process);
+  auto sampled = (*recorder)->sample_process(*process, live.capture);
   if (!sampled.ok()) return sampled.error();
   outputs->begin();
   const TimeNs began = os.now();

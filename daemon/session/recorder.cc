@@ -14,6 +14,7 @@
 #include "daemon/os/host_files.h"
 #include "daemon/pipeline/checked_message.h"
 #include "daemon/session/host_info.h"
+#include "daemon/session/known_process.h"
 #include "daemon/session/pace.h"
 #include "daemon/session/pebs_probe.h"
 #include "daemon/session/registered.h"
@@ -52,12 +53,12 @@ void set_untagged(std::uint32_t ppm, v1::Settings& to) {
   to.set_untagged_permille((ppm + 999) / 1000);
 }
 
-std::string how_to_register(const pipeline::KnownProcess& process, const std::string& socket) {
+std::string how_to_register(ProcessId process, const std::string& comm, const std::string& socket) {
   return fmt::format(
       "process {} ({}) has not registered: its samples have no operators. An engine registers through "
       "libtailor_agent (tailor_agent_start, docs/integrate-your-engine.md) with TAILOR_SOCKET={} in its "
       "environment",
-      process.process.pid, process.comm, socket);
+      process.pid, comm, socket);
 }
 
 std::vector<pipeline::Input*> listeners(pipeline::Input* journal, pipeline::Pipeline& pipeline) {
@@ -101,6 +102,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       foreign_(
           os, pipeline_, input_, {},
           [this](ProcessId process, const v1::CodeObject& code) { stacks_.foreign_code(process, code); }),
+      first_looks_(os, unwind::on_user_threads()),
       pebs_trust_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
@@ -117,7 +119,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
           }),
       parts_{os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_},
       names_(parts_, std::move(options_.name_functions), options_.namer),
-      sampled_(parts_, pebs_trust_, overhead_, foreign_),
+      sampled_(parts_, pebs_trust_, overhead_, foreign_, first_looks_),
       changes_(parts_, sampled_, pebs_trust_, overhead_),
       rates_(parts_, sampled_, changes_, options_.capture),
       paused_(parts_, sampled_, options_.capture),
@@ -167,9 +169,8 @@ Status Recorder::attach(const pipeline::KnownProcess& process, const capture::Ca
   return result;
 }
 
-Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownProcess& process,
+Result<Recorder::SampledProcess> Recorder::sample_process(ProcessId id,
                                                           const capture::CaptureOptions& options) {
-  const ProcessId id = process.process;
   SampledProcess known;
   Status result = Ok{};
   wait_until_ready(options);
@@ -180,9 +181,9 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
       result = unavailable(fmt::format("process {} is not sampled: {}", id.pid, why));
       return;
     }
-    result = sampled_.open(known_process(os_, id), options, {.on_request = true});
+    result = sampled_.open_running(id, options, {.on_request = true});
     if (!result.ok() || known.registered) return;
-    known.note = how_to_register(process, options_.agent_socket);
+    known.note = how_to_register(id, comm_of(os_.proc(), id.pid), options_.agent_socket);
   });
   if (!result.ok()) return result.error();
   if (!known.note.empty()) known.note += "; " + foreign_source_of(id);
@@ -437,7 +438,8 @@ void Recorder::control() {
       next_foreign_ = kTimeMin;
     }
     foreign_.say();
-    input_.advance(foreign_.known_until(os_.now()));
+    sampled_.take_looks();
+    input_.advance(first_looks_.known_until(foreign_.known_until(os_.now())));
     requests_.do_all([this] { publish(); });
     finish_flushes();
     tell_problems();
@@ -458,14 +460,14 @@ void Recorder::control() {
 // Until there is something to do; hears what agents have said by then.
 void Recorder::wait_and_listen(bool last) {
   const TimeNs before = std::exchange(listened_, os_.now());
-  const PaceFacts facts{
-      .idle = idle_,
-      .forgotten = listened_ - stirred_ > kForgottenAfter,
-      .quiet = is_quiet(),
-      .least_log = server_->least_log(),
-      .awaited = !flushes_.empty() || foreign_.is_behind() || backlog_.waits() || rules_.is_waiting(),
-      .fullest_log = server_->take_fullest_log(),
-      .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
+  const PaceFacts facts{.idle = idle_,
+                        .forgotten = listened_ - stirred_ > kForgottenAfter,
+                        .quiet = is_quiet(),
+                        .least_log = server_->least_log(),
+                        .awaited = !flushes_.empty() || foreign_.is_behind() || backlog_.waits() ||
+                                   first_looks_.is_awaited(listened_) || rules_.is_waiting(),
+                        .fullest_log = server_->take_fullest_log(),
+                        .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
   int wait_ms = last || backlog_.is_behind() ? 0 : round_ms(facts);
   if (wait_ms > kRoundMs && !queue_.set_asleep(true)) wait_ms = 0;  // there is something to take
   step_.end();
@@ -626,7 +628,7 @@ void Recorder::look_at_clocks() {
 std::string Recorder::sample_registered(ProcessId process) {
   if (sampled_.contains(process)) return {};
   if (std::string why = why_not_now(process); !why.empty()) return why;
-  Status opened = sampled_.open(known_process(os_, process), options_.capture, {});
+  Status opened = sampled_.open_running(process, options_.capture, {});
   if (opened.ok()) return {};
   sampled_.set_why_not(process, opened.error().message);
   on_problem_({process, opened.error().message});

@@ -27,6 +27,7 @@
 #include "daemon/session/code_models.h"
 #include "daemon/session/control_requests.h"
 #include "daemon/session/cpu_accounts.h"
+#include "daemon/session/first_looks.h"
 #include "daemon/session/flushes.h"
 #include "daemon/session/foreign_processes.h"
 #include "daemon/session/live_clock.h"
@@ -93,8 +94,7 @@ class Recorder : private registration::Sink {
     bool registered = false;
     std::string note;  // of one that has not registered: how it could
   };
-  Result<SampledProcess> sample_process(const pipeline::KnownProcess& process,
-                                        const capture::CaptureOptions& options);
+  Result<SampledProcess> sample_process(ProcessId process, const capture::CaptureOptions& options);
   // Any thread. What sample_process() began is over; a registered process stays.
   void detach(ProcessId process);
 
@@ -214,6 +214,7 @@ class Recorder : private registration::Sink {
   ForeignProcesses foreign_;
 
   // Which processes are sampled, and how.
+  FirstLooks first_looks_;
   PebsTrust pebs_trust_;
   OverheadControl overhead_;
   capture::CaptureReader reader_;  // calls queue_ and opener_

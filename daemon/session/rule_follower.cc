@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "daemon/os/host_files.h"
-#include "daemon/session/host_info.h"
 #include "daemon/session/registered.h"
 
 namespace tailor::session {
@@ -57,7 +56,7 @@ void RuleFollower::settle_ignored() {
     if (!registered) continue;
     sampled_.forget_why_not(process);
     if (!paused_.pause_if_all_are(process).empty()) continue;
-    Status opened = sampled_.open(known_process(parts_.os, process), capture_, {});
+    Status opened = sampled_.open_running(process, capture_, {});
     if (!opened.ok()) sampled_.set_why_not(process, opened.error().message);
   }
 }
@@ -96,8 +95,7 @@ void RuleFollower::sample_chosen() {
     }
     waits_ = !sampled_.may_open(capture_);
     if (waits_) return;
-    Status opened =
-        sampled_.open(known_process(parts_.os, *process), capture_, {.by_rule = true, .names = rule->names});
+    Status opened = sampled_.open_running(*process, capture_, {.by_rule = true, .names = rule->names});
     if (!opened.ok()) {
       refused_.insert(*process);
       if (opened.error().code != ESRCH) parts_.on_problem({*process, opened.error().message});

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/bpf/opener.h"
-#include "daemon/session/host_info.h"
+#include "daemon/session/known_process.h"
 #include "daemon/session/pebs_probe.h"
 #include "daemon/session/redraw.h"
 #include "daemon/session/registered.h"
@@ -56,12 +56,32 @@ void SampledProcesses::took(ProcessSampling& sampled, const capture::CaptureOpti
     sampled.births.emplace(settled.events.front().period);
 }
 
+Status SampledProcesses::open_running(ProcessId process, const capture::CaptureOptions& options,
+                                      const Origin& origin) {
+  return open({process, comm_of(parts_.os.proc(), process.pid)}, options, origin);
+}
+
+void SampledProcesses::take_looks() {
+  looks_.take(
+      [this](const pipeline::KnownProcess& process) {
+        parts_.input.on_known_process(process);
+        if (on_opened_) on_opened_(process);
+      },
+      [this](ProcessId process) {
+        parts_.on_problem(
+            {process,
+             "the files that it had mapped before it was sampled do not answer: their functions "
+             "have no names"});
+      });
+}
+
 Status SampledProcesses::open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
                               const Origin& origin, const std::string& note) {
   const ProcessId id = process.process;
   capture::CaptureOptions settled = options;
   std::string fallback;
   if (Status done = settle(id, settled, fallback); !done.ok()) return done;
+  const TimeNs since = parts_.os.now();
   auto attached = parts_.reader.attach(id.pid, settled);
   if (!attached.ok()) {
     overhead_.end(id);
@@ -70,11 +90,11 @@ Status SampledProcesses::open(const pipeline::KnownProcess& process, const captu
   if (!fallback.empty()) attached->notes.push_back(fallback);
   if (!note.empty()) attached->notes.push_back(note);
   pipeline::KnownProcess known = process;
-  known.cgroup = cgroup_of(parts_.os, id.pid);
-  // Read after the events were opened: what is mapped from then on they tell.
-  if (capture::wants_memory_map(settled)) known.memory = memory_of(parts_.os, id.pid);
+  known.cgroup = cgroup_of(parts_.os.proc(), id.pid);
   parts_.input.on_known_process(known);
   if (on_opened_) on_opened_(known);
+  // What a program maps from its begin on is in the rings.
+  if (!settled.enable_on_exec) looks_.begin(id, since, capture::wants_memory_map(settled));
   parts_.facts.opened(attached->sources, attached->adds_up);
   notes_ = attached->notes;
   tell_notes(id);

@@ -13,6 +13,7 @@
 
 #include "daemon/pipeline/input.h"
 #include "daemon/session/capture_queue.h"
+#include "daemon/session/first_looks.h"
 #include "daemon/session/foreign_processes.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/pebs_trust.h"
@@ -27,10 +28,10 @@ class SampledProcesses {
  public:
   // All must outlive this.
   SampledProcesses(const RecordingParts& parts, PebsTrust& pebs_trust, OverheadControl& overhead,
-                   ForeignProcesses& foreign)
-      : parts_(parts), pebs_trust_(pebs_trust), overhead_(overhead), foreign_(foreign) {}
+                   ForeignProcesses& foreign, FirstLooks& looks)
+      : parts_(parts), pebs_trust_(pebs_trust), overhead_(overhead), foreign_(foreign), looks_(looks) {}
 
-  // Told of each process that open() has opened.
+  // Told of each process that open() has opened, and again when what it had mapped is known.
   using OnOpened = std::function<void(const pipeline::KnownProcess&)>;
   void set_on_opened(OnOpened on_opened) { on_opened_ = std::move(on_opened); }
 
@@ -41,9 +42,12 @@ class SampledProcesses {
   bool may_open(const capture::CaptureOptions& options);
 
   // Samples a process from now on. `note`: for the profile, "" for none. Fails with the blocker and the
-  // remedy.
+  // remedy. What it had mapped before follows with take_looks().
   Status open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
               const Origin& origin, const std::string& note = {});
+  // The same by its number and name of now.
+  Status open_running(ProcessId process, const capture::CaptureOptions& options, const Origin& origin);
+  void take_looks();
   // Other events take the place of those that are open, which stay if that fails; `options` are settled.
   Result<capture::Attached> replace(ProcessSampling& sampled, const capture::CaptureOptions& options);
   // The same with options as they are asked for, which hold from now on.
@@ -91,6 +95,7 @@ class SampledProcesses {
   PebsTrust& pebs_trust_;
   OverheadControl& overhead_;
   ForeignProcesses& foreign_;
+  FirstLooks& looks_;
   std::vector<ProcessSampling> sampled_;
   std::uint64_t opened_ = 0;
   std::map<capture::RecordingNumber, ProcessId> replaced_;  // by a newer one, and still to end

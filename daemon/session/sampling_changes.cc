@@ -9,7 +9,7 @@
 
 #include "daemon/capture/host/placement.h"
 #include "daemon/os/host_files.h"
-#include "daemon/session/host_info.h"
+#include "daemon/session/known_process.h"
 #include "daemon/session/redraw.h"
 
 namespace tailor::session {
@@ -36,7 +36,7 @@ bool SamplingChanges::reopen(const ProcessSampling& before) {
   options.enable_on_exec = false;  // that is over
   const TimeNs pause = parts_.os.now() - before.reopened();
   Status again =
-      sampled_.open({before.process, comm_of(parts_.os, before.process.pid)}, options, before.origin,
+      sampled_.open({before.process, comm_of(parts_.os.proc(), before.process.pid)}, options, before.origin,
                     fmt::format("earlier PEBS samples may be stamped late, by as much as the "
                                 "buffer held; then {} ms without samples",
                                 pause / 1'000'000));

@@ -403,7 +403,7 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
   if (!process.ok()) return process.error();
   out.set_time(os_.now());
   out.set_store(options_.store);
-  auto known = recorder_->sample_process({*process, session::comm_of(os_, pid)}, capture_);
+  auto known = recorder_->sample_process(*process, capture_);
   if (!known.ok()) return known.error();
   store::set_process(*out.mutable_process(), *process);
   out.set_registered(known->registered);

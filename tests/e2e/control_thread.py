@@ -77,6 +77,7 @@ ATTACKS = {
     "descriptors": (agents, "descriptors"),
     "connections": (agents, "connections"),
     "newcomers": (agents, "newcomers"),
+    "mapped": (agents, "mapped"),
     "rows": (agents, "rows"),
     "tables": (agents, "tables"),
     "message": (agents, "message"),

@@ -18,6 +18,7 @@ LINGER = 60  # seconds
 PAGE = 4096
 COMPONENTS = 900_000
 ROWS = 1_000_000
+MAPPED_FILES, MAPPINGS = 1000, 60_000
 
 
 def labels(path):
@@ -223,21 +224,46 @@ def rows_of_code(path):
         yield
 
 
-def tables_of_files(path):
-    """Libraries that nobody has seen before, with unwind tables of a million functions, whose code runs for a moment."""
-    agent = RawAgent(path)
-    library = library_with(unwind_table(13_000_000))
+def executable_page(libc, file):
+    """Its second page, mapped."""
+    address = libc.mmap(None, PAGE, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, file, PAGE)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "the library is not mapped")
+    return address
+
+
+def with_mmap():
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
     libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return libc
+
+
+def much_mapped(path):
+    """Newcomers with as many libraries, and as many mappings, as the kernel allows."""
+    libc = with_mmap()
+    for number in range(MAPPED_FILES):
+        file = os.memfd_create(f"library {number}")
+        os.write(file, library_with(unwind_table(100)))
+        for _ in range(MAPPINGS // MAPPED_FILES):
+            executable_page(libc, file)
+        os.close(file)
+    while True:
+        os.waitpid(child_of(lambda: work_registered(path)), 0)
+        yield
+
+
+def tables_of_files(path):
+    """Libraries that nobody has seen before, with unwind tables of a million functions, whose code runs for a moment."""
+    agent = RawAgent(path)
+    library = library_with(unwind_table(13_000_000))
+    libc = with_mmap()
     while agent:
         file = os.memfd_create("library")
         os.write(file, library)
-        address = libc.mmap(None, PAGE, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, file, PAGE)
+        address = executable_page(libc, file)
         os.close(file)
-        if address == ctypes.c_void_p(-1).value:
-            raise OSError(ctypes.get_errno(), "the library is not mapped")
         ctypes.CFUNCTYPE(None, ctypes.c_uint64)(address)(30_000_000)
         libc.munmap(address, PAGE)
         yield
@@ -318,6 +344,7 @@ ATTACKS = {
     "descriptors": [slow_descriptors],
     "newcomers": [newcomers],
     "rows": [rows_of_code],
+    "mapped": [much_mapped],
     "tables": [tables_of_files],
     "message": [large_messages],
 }

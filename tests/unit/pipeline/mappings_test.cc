@@ -89,6 +89,20 @@ TEST_F(Mappings, ALaterLookSaysWhatIsThereNow) {
                           "100 /tmp/b.so 6"}));
 }
 
+// What it saw may be older than what was mapped since, which records have told already.
+TEST_F(Mappings, ALookThatTookLongEndsNothingThatIsNewer) {
+  map(42, ms(90), 0x5000, 0x1000, "/tmp/new.so");
+  read();
+  KnownProcess known{{42, 7}, "engine"};
+  known.since = ms(50);
+  known.mappings = {{{42, 7}, kTimeMin, 0x1000, 0x1000, 0, "/bin/engine"},
+                    {{42, 7}, kTimeMin, 0x5000, 0x1000, 0, "/tmp/old.so"}};
+  pipeline.on_known_process(known);
+  map(42, ms(2000), 0x5000, 0x1000, "/tmp/new.so");  // only its protection has changed
+  read();
+  EXPECT_EQ(told(), (Told{"90 /tmp/new.so 5", "50 /bin/engine 1", "50 /tmp/old.so 5"}));
+}
+
 class FewMappings : public Mappings {
  protected:
   static PipelineOptions few() {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "daemon/pipeline/input.h"
-#include "daemon/session/host_info.h"
+#include "daemon/session/known_process.h"
 #include "tests/support/fake_os.h"
 
 namespace tailor::session {
@@ -15,7 +15,7 @@ std::vector<std::string> code_of(const std::string& maps) {
   test::FakeOs os;
   os.proc_files().write("42/maps", maps);
   std::vector<std::string> out;
-  for (const profile::MappingRecord& each : mappings_of(os, {42, 7}))
+  for (const profile::MappingRecord& each : mappings_of(os.proc(), {42, 7}))
     out.push_back(each.path + " " + std::to_string(each.begin >> 12) + " " + std::to_string(each.size >> 12));
   return out;
 }
