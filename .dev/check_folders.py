@@ -20,6 +20,8 @@ import sys
 BASE = {"proto/base", "proto/include", "proto/tailor"}
 VOCABULARY = BASE | {"daemon/profile"}
 DECODE = VOCABULARY | {"daemon/capture/decode"}
+# What a report is made of.
+REPORTS = {f"daemon/query/{room}" for room in ("load", "sums", "time", "reports", "json")}
 AGENT = {"agent/include", "proto/include"}
 
 # Folder -> the folders whose headers it may include, besides its own.
@@ -65,23 +67,29 @@ USES = {
     "daemon/unwind": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/registration"},
     "daemon/pipeline": DECODE | {"daemon/clock", "daemon/registration", "daemon/process", "daemon/enrich", "daemon/attribute"},
     "daemon/store": VOCABULARY | {"daemon/os"},
-    "daemon/query": VOCABULARY | {"daemon/os", "daemon/store"},
-    "daemon/config": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/query"},
+    "daemon/query/code": VOCABULARY,
+    "daemon/query/symbols": VOCABULARY | {"daemon/os", "daemon/store", "daemon/query/code"},
+    "daemon/query/load": VOCABULARY | {"daemon/store", "daemon/query/code", "daemon/query/symbols"},
+    "daemon/query/sums": VOCABULARY | {"daemon/query/symbols", "daemon/query/load"},
+    "daemon/query/time": BASE | {"daemon/query/load", "daemon/query/sums"},
+    "daemon/query/reports": BASE | {"daemon/store", "daemon/query/symbols", "daemon/query/load", "daemon/query/sums", "daemon/query/time"},
+    "daemon/query/json": VOCABULARY | {"daemon/query/load", "daemon/query/sums", "daemon/query/time", "daemon/query/reports"},
+    "daemon/config": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/query/reports"},
     "daemon/redact": BASE,
-    "daemon/serve": VOCABULARY | {"daemon/store", "daemon/query", "daemon/redact", "proto/control"},
-    "daemon/serve/http": VOCABULARY | {"daemon/serve", "daemon/store", "daemon/query"},
-    "daemon/metrics": VOCABULARY | {"daemon/serve", "daemon/store", "daemon/query", "daemon/redact"},
+    "daemon/serve": VOCABULARY | REPORTS | {"daemon/store", "daemon/redact", "proto/control"},
+    "daemon/serve/http": VOCABULARY | {"daemon/serve", "daemon/store", "daemon/query/time"},
+    "daemon/metrics": VOCABULARY | {"daemon/serve", "daemon/store", "daemon/query/load", "daemon/query/sums", "daemon/query/time", "daemon/redact"},
     "daemon/journal": VOCABULARY | {"daemon/pipeline", "daemon/store", "daemon/capture/decode"},
     "daemon/session": DECODE | {"daemon/os", "daemon/config", "daemon/capture/select", "daemon/capture/host", "daemon/bpf", "daemon/clock",
                                 "daemon/registration", "daemon/formats", "daemon/foreign", "daemon/process", "daemon/unwind",
-                                "daemon/pipeline", "daemon/redact", "daemon/store", "daemon/query", "daemon/journal"},
+                                "daemon/pipeline", "daemon/redact", "daemon/store", "daemon/query/load", "daemon/journal"},
     "daemon/import": DECODE | {"daemon/formats", "daemon/foreign", "daemon/pipeline", "daemon/store", "daemon/journal", "daemon/clock"},
-    "daemon/export": VOCABULARY | {"daemon/formats", "daemon/query"},
+    "daemon/export": VOCABULARY | REPORTS | {"daemon/formats"},
     "daemon/control": BASE | {"proto/control"},
-    "daemon/tailord": VOCABULARY | {"daemon/os", "daemon/config", "daemon/session", "daemon/control", "daemon/serve", "daemon/serve/http", "daemon/metrics", "daemon/query", "daemon/store",
+    "daemon/tailord": VOCABULARY | {"daemon/os", "daemon/config", "daemon/session", "daemon/control", "daemon/serve", "daemon/serve/http", "daemon/metrics", "daemon/query/time", "daemon/query/reports", "daemon/query/json", "daemon/store",
                                     "daemon/journal", "proto/control"},
-    "viewer/cli": VOCABULARY | {"daemon/os", "daemon/config", "daemon/capture/select", "daemon/capture/host", "daemon/session", "daemon/serve", "daemon/serve/http",
-                                "daemon/query", "daemon/store", "daemon/journal", "daemon/pipeline", "daemon/formats", "daemon/import", "daemon/export",
+    "viewer/cli": VOCABULARY | REPORTS | {"daemon/os", "daemon/config", "daemon/capture/select", "daemon/capture/host", "daemon/session", "daemon/serve", "daemon/serve/http",
+                                "daemon/query/symbols", "daemon/store", "daemon/journal", "daemon/pipeline", "daemon/formats", "daemon/import", "daemon/export",
                                 "proto/control"},
 }
 # Public header in angle brackets, below tailor/ -> its folder.

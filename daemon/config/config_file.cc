@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/query/no_such.h"
+#include "daemon/query/reports/no_such.h"
 
 namespace tailor::config {
 namespace {

@@ -3,9 +3,9 @@
 #include <map>
 #include <set>
 
-#include "daemon/query/accounting.h"
-#include "daemon/query/keys.h"
-#include "daemon/query/terms.h"
+#include "daemon/query/load/accounting.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/sums/terms.h"
 
 namespace tailor::exporter {
 namespace {

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "daemon/query/keys.h"
-#include "daemon/query/named_functions.h"
-#include "daemon/query/no_such.h"
-#include "daemon/query/report_json.h"
+#include "daemon/query/json/report_json.h"
+#include "daemon/query/reports/no_such.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/sums/named_functions.h"
 #include "proto/base/file_id.h"
 
 namespace tailor::exporter {

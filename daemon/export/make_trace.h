@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "daemon/formats/trace.h"
-#include "daemon/query/costs.h"
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
+#include "daemon/query/sums/costs.h"
 #include "proto/base/result.h"
 
 namespace tailor::exporter {

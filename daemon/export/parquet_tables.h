@@ -7,8 +7,8 @@
 #include <string>
 
 #include "daemon/export/parquet_table.h"
-#include "daemon/query/costs.h"
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
+#include "daemon/query/sums/costs.h"
 #include "proto/base/result.h"
 
 namespace tailor::exporter {

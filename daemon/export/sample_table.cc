@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "daemon/profile/accounting.h"
-#include "daemon/query/keys.h"
-#include "daemon/query/named_functions.h"
-#include "daemon/query/owners.h"
-#include "daemon/query/terms.h"
-#include "daemon/query/waits.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/sums/named_functions.h"
+#include "daemon/query/sums/owners.h"
+#include "daemon/query/sums/terms.h"
+#include "daemon/query/time/waits.h"
 #include "proto/base/file_id.h"
 
 namespace tailor::exporter {

@@ -8,9 +8,9 @@
 
 #include "daemon/profile/draw.h"
 #include "daemon/profile/leader.h"
-#include "daemon/query/costs.h"
-#include "daemon/query/terms.h"
-#include "daemon/query/waits.h"
+#include "daemon/query/sums/costs.h"
+#include "daemon/query/sums/terms.h"
+#include "daemon/query/time/waits.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/kind_costs.h"

@@ -18,7 +18,7 @@
 #include "daemon/profile/cell_sums.h"
 #include "daemon/profile/draw.h"
 #include "daemon/profile/sink.h"
-#include "daemon/query/plan_model.h"
+#include "daemon/query/load/plan_model.h"
 
 namespace tailor::metrics {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/query/keys.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/serve/error_json.h"
 #include "daemon/serve/service.h"
 

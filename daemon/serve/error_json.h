@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "daemon/query/json_parts.h"
+#include "daemon/query/json/json_parts.h"
 #include "proto/base/result.h"
 
 namespace tailor::serve {

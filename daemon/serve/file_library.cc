@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <mutex>
 
-#include "daemon/query/keys.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/serve/library.h"
 
 namespace tailor::serve {

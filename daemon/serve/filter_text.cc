@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 
 namespace tailor::serve {
 

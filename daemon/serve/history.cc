@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cctype>
 
-#include "daemon/query/keys.h"
-#include "daemon/query/report_json.h"
-#include "daemon/query/same_plans.h"
+#include "daemon/query/json/report_json.h"
+#include "daemon/query/reports/same_plans.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/kind_costs.h"

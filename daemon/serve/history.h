@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/query/drawn_total.h"
-#include "daemon/query/wall_time.h"
+#include "daemon/query/sums/drawn_total.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/request.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue.h"

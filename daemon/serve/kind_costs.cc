@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "daemon/query/costs.h"
+#include "daemon/query/sums/costs.h"
 #include "daemon/serve/short_text.h"
 
 namespace tailor::serve {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/json_parts.h"
-#include "daemon/query/profile.h"
+#include "daemon/query/json/json_parts.h"
+#include "daemon/query/load/profile.h"
 #include "daemon/serve/access.h"
 
 namespace tailor::serve {

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <map>
 
-#include "daemon/query/keys.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/fingerprint.h"
 

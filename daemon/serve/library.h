@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/query/costs.h"
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
+#include "daemon/query/sums/costs.h"
 #include "daemon/serve/gone.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/summary.h"

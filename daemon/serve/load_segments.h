@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
 #include "daemon/store/catalogue.h"
 #include "proto/base/result.h"
 

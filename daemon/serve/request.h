@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/query/flame.h"
+#include "daemon/query/reports/flame.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/view.h"
 #include "daemon/serve/view_functions.h"

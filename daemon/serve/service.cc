@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "daemon/query/accounting_json.h"
-#include "daemon/query/keys.h"
-#include "daemon/query/plan_report.h"
-#include "daemon/query/report_json.h"
-#include "daemon/query/wall_time.h"
+#include "daemon/query/json/accounting_json.h"
+#include "daemon/query/json/report_json.h"
+#include "daemon/query/reports/plan_report.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/kind_costs.h"
 #include "daemon/serve/sums_json.h"

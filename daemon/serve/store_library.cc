@@ -9,8 +9,8 @@
 #include <mutex>
 #include <span>
 
-#include "daemon/query/executions.h"
-#include "daemon/query/keys.h"
+#include "daemon/query/reports/executions.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/load_segments.h"
 #include "daemon/serve/stored_sums.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/query/costs.h"
+#include "daemon/query/sums/costs.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/load_segments.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/summary.h"
 #include "proto/base/result.h"

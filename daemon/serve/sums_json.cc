@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/query/terms.h"
+#include "daemon/query/sums/terms.h"
 #include "daemon/serve/views.h"
 
 namespace tailor::serve {

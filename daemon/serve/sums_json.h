@@ -1,7 +1,7 @@
 // The sums of a store as JSON (docs/http-api.md, "history").
 #pragma once
 
-#include "daemon/query/json_parts.h"
+#include "daemon/query/json/json_parts.h"
 #include "daemon/serve/access.h"
 #include "daemon/serve/request.h"
 #include "daemon/store/summary.h"

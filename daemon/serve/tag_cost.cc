@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/query/interval.h"
+#include "daemon/query/sums/interval.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/short_text.h"
 

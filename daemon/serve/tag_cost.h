@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/query/json_parts.h"
+#include "daemon/query/json/json_parts.h"
 #include "daemon/store/catalogue.h"
 
 namespace tailor::serve {

@@ -3,14 +3,14 @@
 
 #include <set>
 
-#include "daemon/query/keys.h"
-#include "daemon/query/memory_points.h"
-#include "daemon/query/memory_report.h"
-#include "daemon/query/region_report.h"
-#include "daemon/query/report_json.h"
-#include "daemon/query/sample_columns.h"
-#include "daemon/query/terms.h"
-#include "daemon/query/thread_lanes.h"
+#include "daemon/query/json/report_json.h"
+#include "daemon/query/reports/memory_report.h"
+#include "daemon/query/reports/region_report.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/sums/memory_points.h"
+#include "daemon/query/sums/sample_columns.h"
+#include "daemon/query/sums/terms.h"
+#include "daemon/query/time/thread_lanes.h"
 #include "daemon/serve/view_json.h"
 #include "daemon/serve/views.h"
 

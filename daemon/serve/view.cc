@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/keys.h"
-#include "daemon/query/no_such.h"
-#include "daemon/query/owners.h"
-#include "daemon/query/timeline.h"
+#include "daemon/query/reports/no_such.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/sums/owners.h"
+#include "daemon/query/time/timeline.h"
 
 namespace tailor::serve {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/iterations.h"
+#include "daemon/query/time/iterations.h"
 #include "daemon/serve/library.h"
 
 namespace tailor::serve {

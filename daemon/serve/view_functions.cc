@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "daemon/query/call_trees.h"
-#include "daemon/query/keys.h"
+#include "daemon/query/sums/call_trees.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/serve/short_text.h"
 #include "daemon/serve/view_json.h"
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "daemon/query/named_functions.h"
+#include "daemon/query/sums/named_functions.h"
 #include "daemon/serve/view.h"
 #include "daemon/serve/views.h"
 

@@ -1,7 +1,7 @@
 // What all views of samples say of themselves.
 #pragma once
 
-#include "daemon/query/json_parts.h"
+#include "daemon/query/json/json_parts.h"
 #include "daemon/serve/view.h"
 
 namespace tailor::serve {

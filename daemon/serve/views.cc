@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <set>
 
-#include "daemon/query/accounting_json.h"
-#include "daemon/query/annotate_report.h"
-#include "daemon/query/iterations_json.h"
-#include "daemon/query/keys.h"
-#include "daemon/query/report_json.h"
-#include "daemon/query/terms.h"
-#include "daemon/query/wall_time.h"
+#include "daemon/query/json/accounting_json.h"
+#include "daemon/query/json/iterations_json.h"
+#include "daemon/query/json/report_json.h"
+#include "daemon/query/reports/annotate_report.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/sums/terms.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/view_json.h"
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/query/compare.h"
-#include "daemon/query/flame.h"
-#include "daemon/query/json_parts.h"
-#include "daemon/query/timeline.h"
+#include "daemon/query/json/json_parts.h"
+#include "daemon/query/reports/compare.h"
+#include "daemon/query/reports/flame.h"
+#include "daemon/query/time/timeline.h"
 #include "daemon/serve/gone.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/view.h"

@@ -15,7 +15,7 @@
 
 #include "daemon/os/user_threads.h"
 #include "daemon/profile/sink.h"
-#include "daemon/query/hit_functions.h"
+#include "daemon/query/load/hit_functions.h"
 #include "daemon/session/live_hits.h"
 #include "daemon/session/names_budget.h"
 

@@ -12,7 +12,7 @@
 
 #include "daemon/capture/decode/ring_chunk.h"
 #include "daemon/pipeline/input.h"
-#include "daemon/query/hit_functions.h"
+#include "daemon/query/load/hit_functions.h"
 
 namespace tailor::session {
 

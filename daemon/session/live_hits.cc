@@ -1,6 +1,6 @@
 #include "daemon/session/live_hits.h"
 
-#include "daemon/query/function_sums.h"
+#include "daemon/query/load/function_sums.h"
 
 namespace tailor::session {
 namespace {

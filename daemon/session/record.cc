@@ -25,7 +25,7 @@
 #include "daemon/os/host_files.h"
 #include "daemon/os/launched_command.h"
 #include "daemon/profile/tee_sink.h"
-#include "daemon/query/hit_functions.h"
+#include "daemon/query/load/hit_functions.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/known_process.h"
 #include "daemon/session/recorder.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/stored_sums.h"
 
 namespace tailor::tailord {

@@ -17,7 +17,7 @@
 
 #include "daemon/control/access.h"
 #include "daemon/os/host_files.h"
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/session/host_info.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/tailord/inherited_listener.h"

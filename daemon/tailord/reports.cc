@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/query/json_parts.h"
+#include "daemon/query/json/json_parts.h"
 #include "daemon/session/host_info.h"
 #include "daemon/store/meta_codec.h"
 #include "proto/control/control_socket.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "daemon/config/config_file.h"
-#include "daemon/query/no_such.h"
+#include "daemon/query/reports/no_such.h"
 
 namespace tailor::tailord {
 

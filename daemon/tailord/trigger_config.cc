@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/tailord/toml_tables.h"
 
 namespace tailor::tailord {

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/query/stack_rules.h"
+#include "daemon/query/reports/stack_rules.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/store_directory.h"
 

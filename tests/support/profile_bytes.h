@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
 #include "daemon/store/file_writer.h"
 #include "tests/support/memory_output.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/service.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/query/accounting.h"
+#include "daemon/query/load/accounting.h"
 
 namespace tailor::cli {
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "daemon/query/annotate_report.h"
-#include "daemon/query/report_json.h"
+#include "daemon/query/json/report_json.h"
+#include "daemon/query/reports/annotate_report.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/ignored_options.h"

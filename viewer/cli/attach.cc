@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "daemon/profile/tee_sink.h"
-#include "daemon/query/hit_functions.h"
+#include "daemon/query/load/hit_functions.h"
 #include "daemon/store/file_writer.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/output_target.h"

@@ -9,8 +9,8 @@
 #include <memory>
 #include <set>
 
-#include "daemon/query/damage.h"
-#include "daemon/query/wall_time.h"
+#include "daemon/query/load/damage.h"
+#include "daemon/query/time/wall_time.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/import.h"

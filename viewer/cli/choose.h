@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/iterations.h"
+#include "daemon/query/time/iterations.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/view.h"
 #include "proto/base/result.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/query/plan_report.h"
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
+#include "daemon/query/reports/plan_report.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "daemon/query/damage.h"
+#include "daemon/query/load/damage.h"
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "daemon/query/coverage.h"
+#include "daemon/query/sums/coverage.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/installed.h"
 #include "viewer/cli/text.h"

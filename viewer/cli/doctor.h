@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "daemon/os/os.h"
-#include "daemon/query/plan_report.h"
-#include "daemon/query/profile.h"
-#include "daemon/query/symbol_cache.h"
+#include "daemon/query/load/profile.h"
+#include "daemon/query/reports/plan_report.h"
+#include "daemon/query/symbols/symbol_cache.h"
 #include "tailor/v1/control.pb.h"
 #include "viewer/cli/blocked_agents.h"
 #include "viewer/cli/terminal.h"

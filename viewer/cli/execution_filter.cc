@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 
 namespace tailor::cli {
 namespace {

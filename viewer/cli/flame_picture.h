@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/query/flame.h"
+#include "daemon/query/reports/flame.h"
 
 namespace tailor::cli {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/render_history.h"

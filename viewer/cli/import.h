@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
 #include "proto/base/result.h"
 
 namespace tailor::cli {

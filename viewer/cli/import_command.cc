@@ -11,7 +11,7 @@
 
 #include "daemon/import/perf_import.h"
 #include "daemon/profile/tee_sink.h"
-#include "daemon/query/hit_functions.h"
+#include "daemon/query/load/hit_functions.h"
 #include "daemon/store/file_writer.h"
 #include "daemon/store/output_target.h"
 #include "proto/base/errors.h"

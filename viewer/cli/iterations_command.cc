@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "daemon/query/iterations.h"
-#include "daemon/query/iterations_json.h"
-#include "daemon/query/keys.h"
+#include "daemon/query/json/iterations_json.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/time/iterations.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"

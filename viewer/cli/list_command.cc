@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "daemon/query/keys.h"
-#include "daemon/query/wall_time.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue_budget.h"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/no_such.h"
-#include "daemon/query/symbol_cache.h"
+#include "daemon/query/reports/no_such.h"
+#include "daemon/query/symbols/symbol_cache.h"
 #include "daemon/serve/error_json.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"

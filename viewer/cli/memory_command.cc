@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "daemon/query/region_report.h"
+#include "daemon/query/reports/region_report.h"
 #include "daemon/serve/views.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/ignored_options.h"

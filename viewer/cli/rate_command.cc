@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"

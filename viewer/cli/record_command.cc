@@ -4,7 +4,7 @@
 #include "daemon/journal/replay.h"
 #include "daemon/os/host_files.h"
 #include "daemon/os/os.h"
-#include "daemon/query/coverage.h"
+#include "daemon/query/sums/coverage.h"
 #include "daemon/session/record.h"
 #include "daemon/store/output_target.h"
 #include "proto/control/paths.h"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "daemon/query/growth.h"
+#include "daemon/query/reports/growth.h"
 
 namespace tailor::cli {
 namespace {

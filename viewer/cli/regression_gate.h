@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/query/compare.h"
+#include "daemon/query/reports/compare.h"
 #include "proto/base/result.h"
 
 namespace tailor::cli {

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "daemon/query/annotate_report.h"
-#include "daemon/query/function_report.h"
-#include "daemon/query/memory_report.h"
-#include "daemon/query/plan_report.h"
-#include "daemon/query/profile.h"
-#include "daemon/query/stack_rules.h"
+#include "daemon/query/load/profile.h"
+#include "daemon/query/reports/annotate_report.h"
+#include "daemon/query/reports/function_report.h"
+#include "daemon/query/reports/memory_report.h"
+#include "daemon/query/reports/plan_report.h"
+#include "daemon/query/reports/stack_rules.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "daemon/query/growth.h"
+#include "daemon/query/reports/growth.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/render_views.h"
 #include "viewer/cli/text.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/query/json_parts.h"
+#include "daemon/query/json/json_parts.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/annotate_report.h"
+#include "daemon/query/reports/annotate_report.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "daemon/query/memory_report.h"
-#include "daemon/query/terms.h"
+#include "daemon/query/reports/memory_report.h"
+#include "daemon/query/sums/terms.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_parts.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/memory_points.h"
-#include "daemon/query/region_report.h"
+#include "daemon/query/reports/region_report.h"
+#include "daemon/query/sums/memory_points.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "daemon/query/drawn_total.h"
-#include "daemon/query/pauses.h"
-#include "daemon/query/rates.h"
+#include "daemon/query/sums/drawn_total.h"
+#include "daemon/query/time/pauses.h"
+#include "daemon/query/time/rates.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 

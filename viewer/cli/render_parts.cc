@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/query/damage.h"
-#include "daemon/query/terms.h"
+#include "daemon/query/load/damage.h"
+#include "daemon/query/sums/terms.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/text.h"
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "daemon/query/coverage.h"
-#include "daemon/query/plan_report.h"
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
+#include "daemon/query/reports/plan_report.h"
+#include "daemon/query/sums/coverage.h"
 #include "viewer/cli/cost_table.h"
 #include "viewer/cli/terminal.h"
 

@@ -1,7 +1,7 @@
 // Operators + engine components + unattributed = everything in a report.
 #include <fmt/format.h>
 
-#include "daemon/query/terms.h"
+#include "daemon/query/sums/terms.h"
 #include "viewer/cli/cost_table.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"

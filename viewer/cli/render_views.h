@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string>
 
-#include "daemon/query/compare.h"
-#include "daemon/query/flame.h"
-#include "daemon/query/timeline.h"
+#include "daemon/query/reports/compare.h"
+#include "daemon/query/reports/flame.h"
+#include "daemon/query/time/timeline.h"
 #include "daemon/serve/view.h"
 #include "viewer/cli/terminal.h"
 

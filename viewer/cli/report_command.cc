@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <fstream>
 
-#include "daemon/query/plan_report.h"
-#include "daemon/query/report_json.h"
-#include "daemon/query/same_plans.h"
+#include "daemon/query/json/report_json.h"
+#include "daemon/query/reports/plan_report.h"
+#include "daemon/query/reports/same_plans.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"

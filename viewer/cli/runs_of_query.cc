@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "daemon/query/keys.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/serve/fingerprint.h"
 #include "viewer/cli/text.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "daemon/query/terms.h"
+#include "daemon/query/sums/terms.h"
 #include "proto/base/file_id.h"
 
 namespace tailor::cli {

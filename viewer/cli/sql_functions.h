@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/query/named_functions.h"
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
+#include "daemon/query/sums/named_functions.h"
 #include "proto/base/result.h"
 #include "viewer/cli/sql_insert.h"
 

@@ -10,13 +10,13 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "daemon/query/damage.h"
-#include "daemon/query/keys.h"
-#include "daemon/query/memory_points.h"
-#include "daemon/query/memory_report.h"
-#include "daemon/query/region_report.h"
-#include "daemon/query/sample_columns.h"
-#include "daemon/query/terms.h"
+#include "daemon/query/load/damage.h"
+#include "daemon/query/reports/memory_report.h"
+#include "daemon/query/reports/region_report.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/sums/memory_points.h"
+#include "daemon/query/sums/sample_columns.h"
+#include "daemon/query/sums/terms.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/sql_functions.h"
 #include "viewer/cli/sql_insert.h"

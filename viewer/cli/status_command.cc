@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/store/meta_codec.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/blocked_agents.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <sstream>
 
-#include "daemon/query/annotate_report.h"
-#include "daemon/query/same_plans.h"
+#include "daemon/query/reports/annotate_report.h"
+#include "daemon/query/reports/same_plans.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/service.h"
 #include "viewer/cli/command.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/json_parts.h"
+#include "daemon/query/json/json_parts.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {

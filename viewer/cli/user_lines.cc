@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {

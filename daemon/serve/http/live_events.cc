@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 
 namespace tailor::serve {
 namespace {

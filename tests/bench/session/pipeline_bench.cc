@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/pipeline/pipeline.h"
-#include "daemon/query/profile.h"
+#include "daemon/query/load/profile.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/file_writer.h"
 #include "tests/bench/session/ring_load.h"

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/query/stack_rules.h"
+#include "daemon/query/reports/stack_rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

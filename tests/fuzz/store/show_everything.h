@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "daemon/query/report_json.h"
+#include "daemon/query/json/report_json.h"
 #include "viewer/cli/render.h"
 
 namespace tailor::test {

@@ -10,16 +10,16 @@ from tailor_env import ROOT, check, skip
 # The check, the file in which the fault is planted, the fault, and what the check must say. A fault is a line at the end of
 # the file, or a text in place of another.
 FAULTS = [
-    ("check_folders.py", "daemon/query/plan_report.cc", '#include "daemon/session/recorder.h"\n', "daemon/query/plan_report.cc"),
-    ("check_folders.py", "daemon/query/plan_report.cc", '#include "viewer/cli/terminal.h"\n', "daemon/query/plan_report.cc"),
+    ("check_folders.py", "daemon/query/reports/plan_report.cc", '#include "daemon/session/recorder.h"\n', "daemon/query/reports/plan_report.cc"),
+    ("check_folders.py", "daemon/query/reports/plan_report.cc", '#include "viewer/cli/terminal.h"\n', "daemon/query/reports/plan_report.cc"),
     ("check_folders.py", "daemon/elsewhere/new.cc", "int x;\n", "daemon/elsewhere"),
     ("check_folders.py", "daemon/clock/CMakeLists.txt", (" DEPS ", " DEPS tailor_query "), "tailor_query"),
-    ("check_folders.py", "daemon/query/plan_report.cc", "int session = 0;\n", "session"),
+    ("check_folders.py", "daemon/query/reports/plan_report.cc", "int session = 0;\n", "session"),
     ("check_folders.py", "docs/ARCHITECTURE.md", ("| `agent/postgres/` |", "| `agent/elsewhere/` |"), "agent/postgres is not in the table"),
     ("check_folders.py", "viewer/cli/CMakeLists.txt", ("tailor_render tailor_import ", "tailor_render "), "does not link tailor_import"),
     ("check_links.py", "docs/tags.md", "[x](nowhere.md)\n", "docs/tags.md"),
     ("check_links.py", "docs/tags.md", "[x](capture.md#no-such-place)\n", "docs/tags.md"),
-    ("check_errors.py", "daemon/query/plan_report.cc", 'tailor::Error planted() { return tailor::Error{"no kind"}; }\n', "plan_report.cc"),
+    ("check_errors.py", "daemon/query/reports/plan_report.cc", 'tailor::Error planted() { return tailor::Error{"no kind"}; }\n', "plan_report.cc"),
     ("check_version.py", "viewer/cli/main.cc", "// {version}\n", "viewer/cli/main.cc"),
     ("../tests/bench/figures.py", "docs/benchmarks.md", (" ms |", " s |"), "benchmarks.md"),
     ("../tests/bench/figures.py", "docs/benchmarks/report.jsonl", "{}\n", "report.jsonl"),

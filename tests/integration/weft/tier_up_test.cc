@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/query/costs.h"
+#include "daemon/query/sums/costs.h"
 #include "daemon/session/record.h"
 #include "tests/support/host_allows.h"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "daemon/query/late_names.h"
-#include "daemon/query/plan_model.h"
+#include "daemon/query/load/late_names.h"
+#include "daemon/query/load/plan_model.h"
 #include "daemon/store/profile_reader.h"
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "daemon/query/growth.h"
+#include "daemon/query/reports/growth.h"
 
 namespace tailor::cli {
 namespace {

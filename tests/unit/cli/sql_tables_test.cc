@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/query/function_report.h"
+#include "daemon/query/reports/function_report.h"
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "daemon/query/memory_points.h"
+#include "daemon/query/sums/memory_points.h"
 #include "daemon/serve/views.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/region_accesses.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "daemon/query/memory_points.h"
+#include "daemon/query/sums/memory_points.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 #include "tests/unit/cli/plain_terminal.h"

@@ -7,7 +7,7 @@
 #include "daemon/import/perf_import.h"
 #include "daemon/journal/journal_writer.h"
 #include "daemon/pipeline/tee.h"
-#include "daemon/query/costs.h"
+#include "daemon/query/sums/costs.h"
 #include "tailor/tag.h"
 #include "tests/support/engine_messages.h"
 #include "tests/support/memory_output.h"

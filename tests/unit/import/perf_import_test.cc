@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/query/function_report.h"
+#include "daemon/query/reports/function_report.h"
 #include "tests/support/record_encoder.h"
 
 namespace tailor::importer {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "daemon/metrics/exposition.h"
-#include "daemon/query/plan_report.h"
+#include "daemon/query/reports/plan_report.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"

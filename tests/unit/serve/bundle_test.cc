@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "daemon/query/keys.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/serve/service.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 
 namespace tailor::serve {
 namespace {

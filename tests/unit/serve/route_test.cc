@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/query/wall_time.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/error_json.h"
 #include "daemon/serve/http/assets.h"
 

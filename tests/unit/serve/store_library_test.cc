@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <map>
 
-#include "daemon/query/keys.h"
-#include "daemon/query/plan_report.h"
+#include "daemon/query/reports/plan_report.h"
+#include "daemon/query/sums/keys.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/service.h"
 #include "daemon/store/store_writer.h"

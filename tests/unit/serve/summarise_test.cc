@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/plan_report.h"
+#include "daemon/query/reports/plan_report.h"
 #include "daemon/serve/service.h"
 #include "daemon/serve/stored_sums.h"
 #include "daemon/store/store_directory.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/query/keys.h"
+#include "daemon/query/sums/keys.h"
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "daemon/os/content_id.h"
-#include "daemon/query/elf_functions.h"
-#include "tests/unit/query/elf_image.h"
+#include "daemon/query/symbols/elf_functions.h"
+#include "tests/unit/query/symbols/elf_image.h"
 
 namespace tailor::session {
 namespace {

@@ -8,9 +8,9 @@
 #include <latch>
 #include <nlohmann/json.hpp>
 
-#include "daemon/query/executions.h"
-#include "daemon/query/plan_report.h"
-#include "daemon/query/report_json.h"
+#include "daemon/query/json/report_json.h"
+#include "daemon/query/reports/executions.h"
+#include "daemon/query/reports/plan_report.h"
 #include "daemon/store/store_directory.h"
 #include "daemon/store/store_writer.h"
 #include "proto/control/reply_error.h"

@@ -10,7 +10,7 @@
 #include <functional>
 #include <set>
 
-#include "daemon/query/interval.h"
+#include "daemon/query/sums/interval.h"
 
 namespace tailor::capture {
 namespace {

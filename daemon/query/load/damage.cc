@@ -1,0 +1,73 @@
+#include "daemon/query/load/damage.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace tailor::query {
+namespace {
+
+std::string counted(std::uint64_t number, std::string_view one, std::string_view rest) {
+  return fmt::format("{} {}{} {}{}", number, one, number == 1 ? "" : "s", number == 1 ? "is" : "are", rest);
+}
+
+bool has_holes(const store::ReadReport& read) {
+  return read.damaged_spots + read.malformed_blocks + read.missing_blocks + read.missing_samples > 0;
+}
+
+// With an END block the number of samples is known, without one nobody can tell.
+std::string holes_text(const store::ReadReport& read) {
+  std::string samples;
+  if (read.finished && read.missing_samples > 0) {
+    samples = fmt::format("{} of {} samples are missing", read.missing_samples,
+                          read.missing_samples + read.samples);
+  } else if (read.finished) {
+    samples = "no sample is missing";
+  } else {
+    samples = "how many samples are missing is not known";
+  }
+  std::string out = fmt::format("The profile is damaged: {} ({}, {}, {})", samples,
+                                counted(read.missing_blocks, "block", " missing"),
+                                counted(read.damaged_spots, "spot", " unreadable"),
+                                counted(read.malformed_blocks, "block", " malformed"));
+  if (!read.first_problem.empty()) out += "; first " + read.first_problem;
+  return out + ".";
+}
+
+std::string end_text(const Profile& profile) {
+  const store::ReadReport& read = profile.read_report();
+  std::string out = "The profile ends early";
+  const TimeNs begin = profile.recording().start;
+  if (profile.last_time() > begin && read.samples > 0)
+    out += fmt::format(", {:.3f} s after its begin", static_cast<double>(profile.last_time() - begin) / 1e9);
+  out += ": it is still being written, its recorder was killed, or the file was cut.";
+  if (!has_holes(read) && !read.first_problem.empty()) {
+    out += " There: " + read.first_problem + ".";
+  } else if (read.tail_bytes > 0) {
+    out += fmt::format(" Its last {} bytes form no block.", read.tail_bytes);
+  }
+  return out + " How much came after that is not known.";
+}
+
+}  // namespace
+
+std::string damage_text(const Profile& profile) {
+  const store::ReadReport& read = profile.read_report();
+  const store::SaidLoss& loss = profile.said_loss();
+  std::string out;
+  const auto add = [&out](const std::string& sentence) { out += (out.empty() ? "" : " ") + sentence; };
+  if (has_holes(read)) add(holes_text(read));
+  if (!read.finished) add(end_text(profile));
+  if (loss.blocks > 0)
+    add(fmt::format("While recording, {} blocks with {} samples could not be written: {}.", loss.blocks,
+                    loss.samples, loss.reason));
+  if (const std::string left_out = profile.left_out_text(); !left_out.empty()) add(left_out);
+  return out;
+}
+
+bool is_damaged(const Profile& profile) {
+  return has_holes(profile.read_report()) || !profile.read_report().finished ||
+         profile.said_loss().blocks > 0;
+}
+
+}  // namespace tailor::query

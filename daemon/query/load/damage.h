@@ -1,0 +1,17 @@
+// What of a profile could not be read, in words. One text for all reports and commands.
+#pragma once
+
+#include <string>
+
+#include "daemon/query/load/profile.h"
+
+namespace tailor::query {
+
+// Sentences that say what is missing, and how much of it as far as that can be known; "" if nothing is. Texts
+// of the file are in it: escape it before it is shown.
+std::string damage_text(const Profile& profile);
+
+// Whether samples are missing, or may be: figures of such a profile are no measure of anything else.
+bool is_damaged(const Profile& profile);
+
+}  // namespace tailor::query

@@ -1,0 +1,327 @@
+// A profile in memory, ready to be asked: who was there, what they said, and the samples added up by
+// everything a report may ask for. The same for a file and for the store of a running daemon.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/profile/cell_sums.h"
+#include "daemon/profile/sink.h"
+#include "daemon/query/code/code_timelines.h"
+#include "daemon/query/load/cell.h"
+#include "daemon/query/load/code_sums.h"
+#include "daemon/query/load/execution_table.h"
+#include "daemon/query/load/function_sums.h"
+#include "daemon/query/load/late_names.h"
+#include "daemon/query/load/leads.h"
+#include "daemon/query/load/plan_model.h"
+#include "daemon/query/load/profile_shares.h"
+#include "daemon/query/load/time_slices.h"
+#include "daemon/query/symbols/stored_names.h"
+#include "daemon/store/catalogue.h"
+#include "daemon/store/file_io.h"
+#include "daemon/store/profile_reader.h"
+#include "proto/base/result.h"
+#include "proto/base/stop.h"
+
+namespace tailor::query {
+
+// One sample of a profile that keeps them apart.
+struct TimedSample {
+  TimeNs time = 0;
+  std::int32_t tid = 0;
+  std::uint32_t node = 0;  // of FunctionSums::nodes, with LoadOptions::functions
+  std::uint64_t weight = 0;
+  const CellKey* key = nullptr;  // of its cell
+  std::uint64_t address = 0;     // of data; meaningful where key->address_from says so
+  std::uint32_t latency = 0;     // cycles of that access, 0 unknown
+  std::uint32_t cpu = 0;         // profile::kEveryCpu: not known
+  std::uint32_t spot = 0;        // of CodeSums::spots, with LoadOptions::code
+};
+
+using Places = std::map<PlaceKey, profile::Sum>;
+
+struct CodeInfo {
+  struct Function {
+    std::uint32_t begin, end;  // from `base`
+    std::string name;
+  };
+  // The function that holds the address, "": none does. Where no functions were told, the name of the whole.
+  const std::string& function_at(std::uint64_t address) const;
+
+  PlanId plan = 0;
+  std::string name, tier;
+  std::uint64_t base = 0, size = 0;
+  LinkSets link_sets;
+  std::vector<Function> functions;  // by begin; with LoadOptions::functions
+};
+
+// Of a process: (process, id within it).
+template <typename Id>
+using InProcess = std::pair<ProcessId, Id>;
+
+struct LoadOptions {
+  TimeNs from = kTimeMin;  // samples in [from, to] count
+  TimeNs to = kTimeMax;
+  bool keep_samples = false;   // samples() and marks() too: some 56 bytes a sample
+  bool keep_activity = false;  // activity() too: some 56 bytes a record
+  const Stop* stop = nullptr;  // loading fails once it says so
+  bool functions = false;      // functions() too
+  bool code = false;           // code_sums() and code_object() too
+  bool hours = false;          // hours() too
+  bool sums = true;            // sums are read where the profile has them, else each sample
+  std::size_t slices = 0;      // > 0: slices() too, of so many rows at most
+};
+
+// Immutable once loaded; any number of threads may read it.
+class Profile {
+ public:
+  // Fails where store::read_profile does. Damage is in read_report().
+  static Result<Profile> load(store::Input& input, const LoadOptions& options = {});
+  static Result<Profile> load_file(const std::string& path, const LoadOptions& options = {});
+  // One recording of a store, or the part of it that `options` says.
+  static Result<Profile> load_store(const std::string& directory, const store::Catalogue& catalogue,
+                                    store::RecordingNumber recording, const LoadOptions& options = {});
+
+  // From calls that `read` makes to a loader: once, or the same again to another one where names came late,
+  // or where processes said more than fits (ProfileShares).
+  static Result<Profile> load_from(const LoadOptions& options,
+                                   const std::function<Status(class ProfileLoader&)>& read);
+
+  const profile::RecordingInfo& recording() const { return data_->recording; }
+  const std::map<ProcessId, profile::ProcessRecord>& processes() const { return data_->processes; }
+  // By begin. Records are given by value.
+  const ExecutionTable& executions() const { return data_->executions; }
+  const Cells& cells() const { return *cells_; }
+  // Of all samples only: none in a profile of some of them.
+  const Places& places() const {
+    static const Places none;
+    return narrowed_to_.empty() ? data_->places : none;
+  }
+  // Whose code was where, at what time.
+  const CodeTimelines& timelines() const { return *data_->timelines; }
+  // Of functions in files and in the kernel, as the recorder found them.
+  const StoredNames& names() const { return data_->names; }
+  // The one of process {} is that of the rings.
+  const std::map<ProcessId, profile::Accounting>& accounting() const { return data_->accounting; }
+  const store::ReadReport& read_report() const { return data_->read; }
+  const store::SaidLoss& said_loss() const { return data_->loss; }
+  // What processes said beyond their shares, where all together said more than fits; else empty.
+  const std::map<ProcessId, LeftOut>& left_out() const { return data_->left_out; }
+  // Sentences that say so; "" if nothing was left out. Texts of the file are in it.
+  std::string left_out_text() const;
+  TimeNs last_time() const { return data_->last_time; }  // of anything in it; kTimeMin: nothing
+
+  // With LoadOptions::functions, else empty: the code of all samples, and the sums of those that are here.
+  const FunctionSums& functions() const { return data_->functions; }
+  const FunctionSums::Cells& function_cells() const { return *function_cells_; }
+  // With LoadOptions::code, else empty: samples in generated code by their instruction.
+  const CodeSums& code_sums() const { return *code_sums_; }
+  // With LoadOptions::keep_samples, else empty: all samples, and the marks of executions and iterations.
+  const std::vector<TimedSample>& samples() const { return data_->samples; }
+  const std::vector<profile::ActivityRecord>& marks() const { return data_->marks; }
+  // With LoadOptions::keep_activity, else empty: all records of the threads' logs, of the whole time that was
+  // read.
+  const std::vector<profile::ActivityRecord>& activity() const { return data_->activity; }
+  // "" where nothing is known of the thread.
+  std::string thread_name(ProcessId process, std::int32_t tid) const;
+  const std::map<InProcess<std::uint32_t>, v1::RegionKind>& region_kinds() const {
+    return data_->region_kinds;
+  }
+  // With LoadOptions::slices, else empty: all samples over slices of time, by time. Cells are places in
+  // cells(). There are more rows than asked for where slices cannot be longer.
+  const std::vector<SliceRow>& slices() const { return data_->slices; }
+  TimeNs slice_ns() const { return data_->slice_ns; }
+  // The same profile with some of its samples() only. `what` says which ones, for reports; it may hold names.
+  Profile only(const std::function<bool(const TimedSample&)>& keep, std::string what) const;
+  // With LoadOptions::hours, else empty: the hours since 1970 UTC in which samples were taken, by the wall
+  // clock as it was set when their segment was written. Samples whose time of day is not known are in hour 0.
+  std::vector<std::int64_t> hours() const;
+  // The same profile with the samples of one of them only.
+  Profile hour(std::int64_t hour) const;
+  const std::string& narrowed_to() const { return narrowed_to_; }  // "": it has all
+
+  // Null where the profile does not hold it.
+  const PlanModel* plan(ProcessId process, PlanId id) const;
+  const CodeInfo* code(ProcessId process, CodeId id) const;
+  // Whether it holds any code object of the process.
+  bool has_code(ProcessId process) const;
+  // With LoadOptions::code only; without its unwind table and attachments.
+  const v1::CodeObject* code_object(ProcessId process, CodeId id) const;
+  const profile::ExecutionRecord* execution(ProcessId process, ExecutionHandle handle) const;
+  // The execution that this one worked for; itself where it worked for none.
+  InProcess<ExecutionHandle> led_by(ProcessId process, ExecutionHandle execution) const;
+  // The key under which the leader of the execution has such costs; the same where there is none, or where
+  // the leader does not know the plan or the engine component.
+  CellKey for_leader(const CellKey& key) const;
+  // The content of the plan's attachment of that kind.
+  const std::string* attachment(ProcessId process, PlanId plan, std::string_view kind) const;
+  std::string engine_component_name(ProcessId process, std::uint32_t id) const;
+  std::string region_name(ProcessId process, std::uint32_t kind) const;
+  // What the engine says that was waited for (CellKey::engine_wait); "" of 0.
+  std::string wait_event(std::uint32_t number) const;
+  // The name of a source, its unit; "source <n>" where the recording does not say.
+  profile::Source source(std::uint16_t index) const;
+
+  struct Data {
+    profile::RecordingInfo recording;
+    std::map<ProcessId, profile::ProcessRecord> processes;
+    ExecutionTable executions;
+    Leads leads;
+    std::map<InProcess<PlanId>, PlanModel> plans;
+    std::map<InProcess<CodeId>, CodeInfo> codes;
+    std::map<InProcess<std::uint32_t>, std::string> components;
+    std::map<InProcess<std::uint32_t>, v1::RegionKind> region_kinds;
+    std::map<InProcess<std::int32_t>, std::string> threads;
+    std::map<InProcess<std::string>, std::string> attachments;  // by sha256
+    Cells cells;
+    std::map<std::int64_t, Cells> hours;
+    FunctionSums functions;
+    CodeSums code_sums;
+    std::map<InProcess<CodeId>, v1::CodeObject> code_objects;
+    std::vector<TimedSample> samples;
+    std::vector<SliceRow> slices;
+    TimeNs slice_ns = 1;
+    std::vector<profile::ActivityRecord> marks;
+    std::vector<profile::ActivityRecord> activity;
+    Places places;
+    StoredNames names;
+    std::shared_ptr<CodeTimelines> timelines = std::make_shared<CodeTimelines>();
+    std::map<ProcessId, profile::Accounting> accounting;
+    store::ReadReport read;
+    store::SaidLoss loss;
+    TimeNs last_time = kTimeMin;
+    std::map<ProcessId, LeftOut> left_out;
+  };
+
+ private:
+  explicit Profile(std::shared_ptr<const Data> data)
+      : data_(std::move(data)),
+        cells_(data_, &data_->cells),
+        function_cells_(data_, &data_->functions.cells),
+        code_sums_(data_, &data_->code_sums) {}
+  std::shared_ptr<const Data> data_;
+  std::shared_ptr<const Cells> cells_;
+  std::shared_ptr<const FunctionSums::Cells> function_cells_;
+  std::shared_ptr<const CodeSums> code_sums_;
+  std::string narrowed_to_;
+  friend class ProfileLoader;
+};
+
+// Only what each process says is measured, nothing is kept.
+struct OnlyMeasure {};
+
+// Collects a profile from any source of sink calls.
+class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
+ public:
+  explicit ProfileLoader(const LoadOptions& options) : options_(options) { begin(); }
+  ProfileLoader(const LoadOptions& options, OnlyMeasure)
+      : options_(options), measures_(true), shares_(std::in_place) {
+    begin();
+  }
+  // One that keeps of each process what `shares` say.
+  ProfileLoader(const LoadOptions& options, ProfileShares shares)
+      : options_(options), shares_(std::move(shares)) {
+    begin();
+  }
+  // One that knows from the start what `earlier`, which saw the same calls, learned late.
+  ProfileLoader(const LoadOptions& options, ProfileLoader&& earlier)
+      : options_(options),
+        shares_(std::move(earlier.shares_)),
+        names_(std::move(earlier.names_)),
+        names_are_whole_(true) {
+    data_->timelines = earlier.data_->timelines;
+    carried_ = names_.bytes() + data_->timelines->bytes();
+    if (shares_) shares_->begin();
+    begin();
+  }
+
+  void on_recording(const profile::RecordingInfo& info) override;
+  void on_process(const profile::ProcessRecord& process) override;
+  void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
+  void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
+  void on_mapping(const profile::MappingRecord& mapping) override;
+  void on_names(const profile::FileNames& names) override;
+  void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
+  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
+  void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
+  void on_code_unload(ProcessId process, TimeNs time, CodeId code) override;
+  void on_execution(const profile::ExecutionRecord& execution) override;
+  void on_samples(std::span<const profile::SampleRecord> samples) override;
+  void on_activity(std::span<const profile::ActivityRecord> records) override;
+  void on_accounting(const profile::Accounting& accounting) override;
+  void on_watermark(TimeNs watermark) override;
+  // Where all of the samples count and nothing but their sums is asked for.
+  bool take(const store::BlockSums& sums) override;
+  bool leaves_out(TimeNs first, TimeNs last) const override;
+
+  store::ReadReport& read_report() { return data_->read; }
+  store::SaidLoss& said_loss() { return data_->loss; }
+
+  // After each block. Fails where what was collected takes more memory than blocks of that size may.
+  Status may_go_on(std::uint64_t read);
+  // Whether it failed, and may not where processes have shares.
+  bool needs_shares() const { return needs_shares_; }
+  // Of one that only measures, after all calls.
+  ProfileShares take_shares();
+  // Whether something came late that samples before it could have had: names, or code where something else
+  // seemed to be. Then the same calls are to be made again to a loader that has it.
+  bool learned_late() const {
+    return !names_are_whole_ && (!names_.empty() || (options_.functions && data_->timelines->told_late()));
+  }
+
+  // Ends the collection; call once.
+  Profile finish();
+
+ private:
+  void begin() {
+    if (options_.slices > 0) slicer_.emplace(options_.slices);
+    functions_.emplace(*data_->timelines, names_are_whole_ ? &names_ : nullptr);
+  }
+  // Whether what the process says is to be kept.
+  bool may_keep(const ProfileShares::Item& item, std::size_t bytes);
+  bool may_keep_mark(ProcessId process);
+  bool may_keep_texts(const profile::ExecutionRecord& execution);
+  void keep_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code);
+  std::size_t bytes_of(const v1::CodeObject& code) const;
+  void add_execution(const profile::ExecutionRecord& execution);
+  void select(std::span<const profile::SampleRecord> samples);
+  void add(std::span<const profile::SampleRecord> samples);
+  std::uint32_t spot_of(const profile::SampleRecord& sample);
+  void add_to_hours(std::span<const profile::SampleRecord> samples);
+  void add_slices(std::span<const profile::SampleRecord> samples);
+  void finish_slices();
+  bool are_enough(const store::BlockSums& sums) const;
+  void add_place(PlaceKey place, const profile::Sum& sum);
+
+  LoadOptions options_;
+  bool measures_ = false;
+  bool needs_shares_ = false;
+  std::optional<ProfileShares> shares_;  // none: all is kept
+  std::size_t kept_ = 0;                 // without shares: bytes of what is in maps and strings, about
+  std::size_t counted_twice_ = 0;        // with shares: bytes that containers count too
+  std::size_t carried_ = 0;              // bytes of what an earlier loader learned, which had room for it
+  std::uint64_t read_ = 0;               // bytes of blocks, before the one that is being read
+  std::optional<ProcessId> block_of_;    // who has this block alone
+  LateNames names_;
+  bool names_are_whole_ = false;
+  std::vector<profile::SampleRecord> renamed_;  // the samples of one call
+  std::map<ProcessId, std::uint64_t> named_late_;
+  profile::CellSums cells_;
+  std::map<std::int64_t, profile::CellSums> hours_;
+  std::vector<std::uint32_t> numbers_;  // of the cells of the samples of one call
+  std::optional<TimeSlicer> slicer_;
+  CodeSummer code_;
+  std::set<CellKey> keys_;  // of the samples that are kept, and of those in generated code
+  std::shared_ptr<Profile::Data> data_ = std::make_shared<Profile::Data>();
+  std::optional<FunctionSummer> functions_;
+};
+
+}  // namespace tailor::query

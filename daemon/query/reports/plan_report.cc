@@ -1,0 +1,401 @@
+#include "daemon/query/reports/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/query/load/damage.h"
+#include "daemon/query/reports/no_such.h"
+#include "daemon/query/sums/drawn_total.h"
+#include "daemon/query/sums/keys.h"
+#include "daemon/query/sums/owners.h"
+#include "daemon/query/time/pauses.h"
+#include "daemon/query/time/rates.h"
+
+namespace tailor::query {
+namespace {
+
+constexpr std::size_t kMostPlaces = 100;
+
+using PlanKey = InProcess<PlanId>;
+
+// By key; each has its text.
+using Rows = std::map<std::string_view, std::pair<std::string_view, Amount>>;
+
+// Sums per plan while the cells pass by.
+struct PlanSums {
+  const PlanModel* model = nullptr;
+  Amount all;
+  Cell own;
+  Rows unowned, unattributed;                         // of its own time; beside it
+  std::map<std::uint32_t, Amount> engine_components;  // beside its own time
+  std::set<ExecutionHandle> executions;
+  std::map<ComponentId, Amount> operators;
+  std::map<std::uint32_t, std::map<ComponentId, Amount>> tasks;  // by pipeline
+};
+
+struct Sums {
+  Amount all, operators, components, unattributed;
+  std::map<PlanKey, PlanSums> plans;
+  std::map<InProcess<std::uint32_t>, Amount> component_rows;
+  Rows unattributed_rows;
+  Cell marks_lost;
+};
+
+bool is_shared(const Owners& owners) {
+  return owners.size() > 1;
+}
+
+void add_tasks(const Cost& cost, PlanSums& plan) {
+  static const Owners unknown = {{kNoComponent, 1.0}};
+  const LevelIndex level = task_level(*cost.plan);
+  const Owners& tasks = level < cost.lineage->size() ? (*cost.lineage)[level] : unknown;
+  for (const Share& task : tasks) {
+    // A task that is part of one pipeline only says which; else the thread's log does.
+    const std::uint32_t own = task.id == kNoComponent ? 0 : cost.plan->pipeline_of(level, task.id);
+    plan.tasks[own != 0 ? own : cost.key.pipeline][task.id].add(cost.cell, cost.key, task.part,
+                                                                is_shared(tasks));
+  }
+}
+
+void add_reason(const Cost& cost, double part, Rows& rows) {
+  auto& row = rows[cost.reason.key];
+  row.first = cost.reason.text;
+  row.second.add(cost.cell, cost.key, part, false);
+}
+
+void add_unattributed(const Cost& cost, double part, Sums& sums) {
+  sums.unattributed.add(cost.cell, cost.key, part, false);
+  add_reason(cost, part, sums.unattributed_rows);
+}
+
+void add_cell(const Cell& from, Cell& to) {
+  to.samples += from.samples;
+  to.weight += from.weight;
+  to.weight_squares += from.weight_squares;
+}
+
+// The plan for whose execution the thread worked, by its log; NULL: for none, or it has no costs here.
+PlanSums* plan_worked_for(const Profile& profile, const CellKey& key, Sums& sums) {
+  if (key.execution == 0) return nullptr;
+  const auto id = profile.executions().plan_of(key.process, key.execution);
+  const PlanModel* model = id ? profile.plan(key.process, *id) : nullptr;
+  if (model == nullptr) return nullptr;
+  PlanSums& plan = sums.plans[{key.process, *id}];
+  plan.model = model;
+  return &plan;
+}
+
+void add_plan_cost(const Cost& cost, Sums& sums) {
+  const Owners& operators = cost.lineage->front();
+  PlanSums& plan = sums.plans[{cost.key.process, cost.key.plan}];
+  plan.model = cost.plan;
+  plan.all.add(cost.cell, cost.key, 1, is_shared(operators));
+  add_cell(cost.cell, plan.own);
+  if (cost.key.execution != 0) plan.executions.insert(cost.key.execution);
+  for (const Share& owner : operators) {
+    if (owner.id == kNoComponent) {
+      add_unattributed(cost, owner.part, sums);
+      add_reason(cost, owner.part, plan.unowned);
+      continue;
+    }
+    plan.operators[owner.id].add(cost.cell, cost.key, owner.part, is_shared(operators));
+    sums.operators.add(cost.cell, cost.key, owner.part, is_shared(operators));
+  }
+  add_tasks(cost, plan);
+}
+
+void add_component(const Profile& profile, const Cost& cost, Sums& sums) {
+  const std::uint32_t component = cost.key.engine_component;
+  sums.components.add(cost.cell, cost.key, 1, false);
+  sums.component_rows[{cost.key.process, component}].add(cost.cell, cost.key, 1, false);
+  if (PlanSums* plan = plan_worked_for(profile, cost.key, sums))
+    plan->engine_components[component].add(cost.cell, cost.key, 1, false);
+}
+
+void add_nobodys(const Profile& profile, const Cost& cost, Sums& sums) {
+  add_unattributed(cost, 1, sums);
+  if (cost.key.reason == profile::Reason::kMarksLost) add_cell(cost.cell, sums.marks_lost);
+  if (PlanSums* plan = plan_worked_for(profile, cost.key, sums)) add_reason(cost, 1, plan->unattributed);
+}
+
+Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source) {
+  Sums sums;
+  for_each_cost(profile, selection, source, [&](const Cost& cost) {
+    const bool shared = cost.what == Cost::Class::kPlan && is_shared(cost.lineage->front());
+    sums.all.add(cost.cell, cost.key, 1, shared);
+    switch (cost.what) {
+      case Cost::Class::kPlan:
+        return add_plan_cost(cost, sums);
+      case Cost::Class::kComponent:
+        return add_component(profile, cost, sums);
+      case Cost::Class::kUnattributed:
+        add_nobodys(profile, cost, sums);
+    }
+  });
+  // Time beside a plan's own is no plan.
+  std::erase_if(sums.plans, [](const auto& plan) { return plan.second.own.samples == 0; });
+  return sums;
+}
+
+std::string attribute_text(const v1::Attribute& attribute) {
+  if (attribute.value_case() == v1::Attribute::kNumber) return fmt::format("{:.12g}", attribute.number());
+  return attribute.text();
+}
+
+ComponentRow component_row(const PlanModel& model, LevelIndex level, ComponentId id, const Share95& cost) {
+  ComponentRow row;
+  row.id = id;
+  row.cost = cost;
+  row.name = model.component_name(level, id);
+  if (const v1::Component* component = model.component(level, id)) {
+    row.kind = component->kind();
+    for (const v1::Attribute& attribute : component->attributes()) {
+      row.attributes.emplace_back(attribute.key(), attribute_text(attribute));
+    }
+  }
+  if (level == 0) return row;
+  for (const Share& owner : model.owners_of(level, id, 0)) {
+    if (owner.id != kNoComponent) row.operators.push_back(model.component_name(0, owner.id));
+  }
+  return row;
+}
+
+std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale) {
+  std::vector<OperatorRow> rows;
+  std::set<ComponentId> drawn;
+  auto add = [&](const PlanModel::TreeNode& node) {
+    const auto it = sums.operators.find(node.id);
+    // A number that the engine left out is no operator.
+    if (it == sums.operators.end() && sums.model->component(0, node.id) == nullptr) return;
+    const Amount amount = it == sums.operators.end() ? Amount{} : it->second;
+    rows.push_back({component_row(*sums.model, 0, node.id, scale(amount)), node.depth, node.last});
+    drawn.insert(node.id);
+  };
+  for (const PlanModel::TreeNode& node : sums.model->tree()) add(node);
+  for (const auto& [id, amount] : sums.operators) {
+    if (!drawn.contains(id)) add({id, 0, true});
+  }
+  return rows;
+}
+
+PipelineRow pipeline_row(const PlanSums& sums, std::uint32_t id, const v1::Pipeline* description,
+                         const Scale& scale) {
+  PipelineRow row;
+  row.id = id;
+  std::map<ComponentId, Amount> rest;
+  if (const auto it = sums.tasks.find(id); it != sums.tasks.end()) rest = it->second;
+  Amount all;
+  for (const auto& [task, amount] : rest) all.add(amount);
+  row.cost = scale(all);
+  const LevelIndex level = task_level(*sums.model);
+  if (description != nullptr) {
+    row.name = description->name();
+    row.depends_on.assign(description->depends_on().begin(), description->depends_on().end());
+    for (std::uint32_t task : description->tasks()) {
+      auto found = rest.extract(task);
+      row.tasks.push_back(component_row(*sums.model, level, task, scale(found ? found.mapped() : Amount{})));
+    }
+  }
+  for (const auto& [task, amount] : rest) {
+    row.tasks.push_back(component_row(*sums.model, level, task, scale(amount)));
+    if (task == kNoComponent) row.tasks.back().name.clear();
+  }
+  return row;
+}
+
+std::vector<PipelineRow> pipeline_rows(const PlanSums& sums, const Scale& scale) {
+  std::vector<PipelineRow> rows;
+  std::set<std::uint32_t> described;
+  for (const v1::Pipeline& pipeline : sums.model->plan().pipelines()) {
+    if (pipeline.id() == 0 || !described.insert(pipeline.id()).second) continue;
+    rows.push_back(pipeline_row(sums, pipeline.id(), &pipeline, scale));
+  }
+  for (const auto& [id, tasks] : sums.tasks) {
+    if (!described.contains(id)) rows.push_back(pipeline_row(sums, id, nullptr, scale));
+  }
+  return rows;
+}
+
+std::vector<NamedRow> named_rows(const Rows& sums, const Scale& scale) {
+  std::vector<NamedRow> rows;
+  for (const auto& [key, row] : sums) {
+    rows.push_back({{}, std::string(key), std::string(row.first), scale(row.second), unattributed_key(key)});
+  }
+  most_expensive_first(rows);
+  return rows;
+}
+
+PlanPart plan_part(const Profile& profile, const PlanKey& key, const PlanSums& sums, const Scale& whole,
+                   const PlanReport& report) {
+  PlanPart part;
+  part.process = key.first;
+  part.plan = key.second;
+  part.name = sums.model->name();
+  part.executions = sums.executions.size();
+  part.cost = whole(sums.all);
+  part.own = sums.own;
+  const Scale within = scale_within(report, part);
+  part.operators = operator_rows(sums, within);
+  part.unowned = named_rows(sums.unowned, within);
+  part.pipelines = pipeline_rows(sums, within);
+  for (const auto& [component, amount] : sums.engine_components) {
+    const std::string name = profile.engine_component_name(key.first, component);
+    part.engine_rows.push_back({key.first, name, name, whole(amount), component_key(key.first, component)});
+  }
+  most_expensive_first(part.engine_rows);
+  part.unattributed_rows = named_rows(sums.unattributed, whole);
+  return part;
+}
+
+void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, PlanReport& report) {
+  for (const auto& [key, plan] : sums.plans) {
+    report.plans.push_back(plan_part(profile, key, plan, scale, report));
+  }
+  for (const auto& [key, amount] : sums.component_rows) {
+    const std::string name = profile.engine_component_name(key.first, key.second);
+    report.component_rows.push_back(
+        {key.first, name, name, scale(amount), component_key(key.first, key.second)});
+  }
+  most_expensive_first(report.plans);
+  most_expensive_first(report.component_rows);
+  report.unattributed_rows = named_rows(sums.unattributed_rows, scale);
+}
+
+Result<std::uint16_t> choose_source(const Profile& profile, const Selection& selection) {
+  const auto totals = totals_by_source(profile, selection);
+  if (selection.source) {
+    if (totals.contains(*selection.source)) return *selection.source;
+    return not_found(
+        fmt::format("there is no sample of {} in this selection", profile.source(*selection.source).name));
+  }
+  const auto source = default_source(profile, selection);
+  if (source) return *source;
+  if (const auto pauses = pauses_of(profile, selection); !pauses.empty())
+    return not_found("no sample in this selection: " + pauses_text(profile.recording(), pauses));
+  if (const DrawnSum drawn = drawn_sum(profile, selection, 0); drawn.executions > 0 && drawn.drawn == 0)
+    return not_found(
+        "no sample in this selection: a share of the executions is sampled (--sample-executions), and none "
+        "of these "
+        "was drawn");
+  if (is_damaged(profile))
+    return not_found("no sample in this selection could be read. " + damage_text(profile));
+  if (const std::size_t count = selection.executions.size(); count > 0)
+    return not_found(fmt::format(
+        "no sample in this selection: {} no sample, as most that are shorter than the time between two "
+        "samples; `tailor list` shows which have samples, and --last N takes more executions together",
+        count == 1 ? "its execution has" : fmt::format("its {} executions have", count)));
+  return not_found(
+      "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
+      "is, --last N takes several executions together");
+}
+
+}  // namespace
+
+Scale::Scale(const Cell& total) : total_(total.weight) {
+  effective_ = total.weight_squares > 0 ? total.weight * total.weight / total.weight_squares : 0;
+}
+
+Share95 Scale::operator()(const Amount& amount) const {
+  const double share = total_ > 0 ? amount.weight / total_ : 0;
+  return {amount, share, wilson(share, effective_)};
+}
+
+Scale scale_within(const PlanReport& report, const PlanPart& part) {
+  return Scale(report.base == Base::kPlan ? part.own : report.total);
+}
+
+Result<PlanReport> plan_report(const Profile& profile, const Selection& selection) {
+  const auto source = choose_source(profile, selection);
+  if (!source) return source.error();
+  const auto totals = totals_by_source(profile, selection);
+  PlanReport report;
+  report.source = profile.source(*source);
+  report.base = selection.base;
+  report.total = totals.at(*source);
+  const Sums sums = sum_up(profile, selection, *source);
+  const Scale scale(report.total);
+  report.effective_samples = scale.effective_samples();
+  report.operators = scale(sums.operators);
+  report.components = scale(sums.components);
+  report.unattributed = scale(sums.unattributed);
+  report.all = scale(sums.all);
+  report.marks_lost = sums.marks_lost;
+  report.unregistered = unregistered_code(profile, selection, *source);
+  add_rows(profile, sums, scale, report);
+  for (const auto& [index, total] : totals) {
+    if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
+  }
+  for (const Place& place : unattributed_places(profile, selection, *source, kMostPlaces)) {
+    report.unattributed_places.emplace_back(place, scale(place.amount));
+  }
+  report.evidence = gather_evidence(profile, selection, *source);
+  report.pauses = pauses_of(profile, selection);
+  report.rates = rates_of(profile, selection);
+  report.drawn = drawn_sum(profile, selection, *source);
+  report.off_cpu = wait_lane(profile, selection);
+  report.accounting = account_of(profile);
+  return report;
+}
+
+namespace {
+
+std::optional<LevelIndex> level_named(const PlanModel& model, const std::string& name) {
+  for (LevelIndex level = 0; level < model.level_count(); ++level) {
+    if (model.level_name(level) == name) return level;
+  }
+  return std::nullopt;
+}
+
+Error no_such_level(const Profile& profile, const PlanReport& summary, const std::string& name) {
+  std::set<std::string> names = {"function"};  // of every report, whatever engines declare
+  for (const PlanPart& part : summary.plans) {
+    const PlanModel* model = profile.plan(part.process, part.plan);
+    for (LevelIndex level = 0; level < model->level_count(); ++level) names.insert(model->level_name(level));
+  }
+  return no_such("level", name, names);
+}
+
+}  // namespace
+
+Result<LevelReport> level_report(const Profile& profile, const Selection& selection,
+                                 const std::string& name) {
+  auto summary = plan_report(profile, selection);
+  if (!summary) return summary.error();
+  LevelReport report{name, std::move(*summary), {}};
+  std::map<PlanKey, std::map<ComponentId, Amount>> sums;
+  for_each_cost(profile, selection, report.summary.source.index, [&](const Cost& cost) {
+    if (cost.what != Cost::Class::kPlan) return;
+    const auto level = level_named(*cost.plan, name);
+    if (!level) return;
+    auto& plan = sums[{cost.key.process, cost.key.plan}];
+    if (*level >= cost.lineage->size()) {
+      plan[kNoComponent].add(cost.cell, cost.key, 1, false);
+      return;
+    }
+    const Owners& owners = (*cost.lineage)[*level];
+    for (const Share& owner : owners) plan[owner.id].add(cost.cell, cost.key, owner.part, is_shared(owners));
+  });
+  if (sums.empty()) return no_such_level(profile, report.summary, name);
+  for (const PlanPart& plan : report.summary.plans) {
+    const Scale scale = scale_within(report.summary, plan);
+    const auto found = sums.find({plan.process, plan.plan});
+    if (found == sums.end()) continue;
+    const PlanModel& model = *profile.plan(plan.process, plan.plan);
+    const LevelIndex level = *level_named(model, name);
+    LevelReport::Part part{plan.process, plan.plan, plan.name, {}, scale(Amount{})};
+    for (const auto& [id, amount] : found->second) {
+      if (id == kNoComponent) {
+        part.unknown = scale(amount);
+      } else {
+        part.rows.push_back(component_row(model, level, id, scale(amount)));
+      }
+    }
+    most_expensive_first(part.rows);
+    report.plans.push_back(std::move(part));
+  }
+  return report;
+}
+
+}  // namespace tailor::query

@@ -1,0 +1,169 @@
+#include "daemon/query/symbols/elf_linkage.h"
+
+#include <Zydis/Zydis.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+namespace tailor::query {
+namespace {
+
+constexpr std::size_t kMostSlots = std::size_t{1} << 18;
+constexpr std::size_t kMostNames = std::size_t{64} << 20;  // bytes
+constexpr std::uint64_t kMostOfATable = std::uint64_t{16} << 20;
+constexpr std::uint64_t kLongestEntry = 64;  // bytes
+
+// The functions that slots lead to.
+struct Slots {
+  std::unordered_map<std::uint64_t, std::string> by_address;
+  std::vector<std::string> in_order;  // of the table that lazy entries give numbers of
+  std::size_t names = 0;
+};
+
+bool is_of_a_slot(std::uint64_t type) {
+  // The numbers are the same on both.
+  static_assert(R_386_JMP_SLOT == R_X86_64_JUMP_SLOT && R_386_GLOB_DAT == R_X86_64_GLOB_DAT);
+  return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+}
+
+void read_slots(const ElfFile& file, const Elf64_Shdr& table, Slots& to) {
+  if (table.sh_link >= file.sections().size()) return;
+  const Elf64_Shdr& symbols_at = file.sections()[table.sh_link];
+  if (symbols_at.sh_type != SHT_DYNSYM) return;
+  const auto symbols = file.symbols(symbols_at);
+  const std::vector<char> names = file.names_of(symbols_at);
+  const bool lazy = file.name_of(table) == ".rela.plt" || file.name_of(table) == ".rel.plt";
+  for (const Elf64_Rela& each : file.relocations(table)) {
+    if (to.by_address.size() >= kMostSlots || to.in_order.size() >= kMostSlots || to.names >= kMostNames)
+      return;
+    const std::uint64_t symbol = ELF64_R_SYM(each.r_info);
+    std::string name;
+    if (is_of_a_slot(ELF64_R_TYPE(each.r_info)) && symbol != 0 && symbol < symbols.size() &&
+        symbols[symbol].st_name < names.size())
+      name = symbol_name(names, symbols[symbol].st_name);
+    to.names += name.size();
+    if (lazy) to.in_order.push_back(name);
+    if (!name.empty()) to.by_address.try_emplace(each.r_offset, std::move(name));
+  }
+}
+
+// Of the instructions of one table.
+class Entries {
+ public:
+  Entries(const ElfFile& file, const Slots& slots) : slots_(slots), small_(file.has_32_bits()) {
+    // x32 has pointers of 32 bits and instructions of 64.
+    long_ = file.machine() == EM_X86_64;
+    ZydisDecoderInit(&decoder_, long_ ? ZYDIS_MACHINE_MODE_LONG_64 : ZYDIS_MACHINE_MODE_LEGACY_32,
+                     long_ ? ZYDIS_STACK_WIDTH_64 : ZYDIS_STACK_WIDTH_32);
+    const Elf64_Shdr* got = file.section(".got.plt");
+    if (got == nullptr) got = file.section(".got");
+    if (got != nullptr) got_ = got->sh_addr;
+  }
+
+  void read(const Elf64_Shdr& section, const std::vector<std::uint8_t>& code, SymbolSet& to) {
+    struct Entry {
+      std::uint64_t begin;
+      std::string name;
+    };
+    std::vector<Entry> entries;
+    std::uint64_t begin = 0;  // of what may be the next entry
+    bool open = false;        // instructions since `begin` only prepare a jump
+    ZydisDecodedInstruction instruction;
+    std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
+    for (std::size_t at = 0; at < code.size();) {
+      if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder_, &code[at], code.size() - at, &instruction,
+                                               operands.data()))) {
+        ++at;
+        open = false;
+        continue;
+      }
+      if (!open) begin = at;
+      const std::uint64_t next = section.sh_addr + at + instruction.length;
+      const std::string name = target(instruction, operands, next);
+      const bool again = !entries.empty() && at - entries.back().begin < kLongestEntry &&
+                         entries.back().name == name && !open;
+      if (!name.empty() && !again) entries.push_back({begin, name});
+      open = name.empty() && prepares(instruction);
+      at += instruction.length;
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      std::uint64_t end = std::min<std::uint64_t>(code.size(), entries[i].begin + length_of(entries, i));
+      to.add(section.sh_addr + entries[i].begin, section.sh_addr + end, entries[i].name + "@plt");
+    }
+  }
+
+ private:
+  // Up to the next one. The last is as long as the one before it.
+  template <typename All>
+  static std::uint64_t length_of(const All& entries, std::size_t i) {
+    if (i + 1 < entries.size()) return std::min(kLongestEntry, entries[i + 1].begin - entries[i].begin);
+    if (i > 0) return std::min(kLongestEntry, entries[i].begin - entries[i - 1].begin);
+    return 16;
+  }
+
+  static bool prepares(const ZydisDecodedInstruction& instruction) {
+    return instruction.mnemonic == ZYDIS_MNEMONIC_ENDBR64 || instruction.mnemonic == ZYDIS_MNEMONIC_ENDBR32 ||
+           instruction.mnemonic == ZYDIS_MNEMONIC_MOV;
+  }
+
+  // The function whose slot it reads, or whose number it pushes for the loader; "" none.
+  std::string target(const ZydisDecodedInstruction& instruction,
+                     std::span<const ZydisDecodedOperand> operands, std::uint64_t next) const {
+    const ZydisDecodedOperand* from = nullptr;
+    if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP || instruction.mnemonic == ZYDIS_MNEMONIC_CALL)
+      from = &operands[0];
+    if (instruction.mnemonic == ZYDIS_MNEMONIC_MOV) from = &operands[1];
+    if (instruction.mnemonic == ZYDIS_MNEMONIC_PUSH) return pushed(operands[0]);
+    if (from == nullptr || from->type != ZYDIS_OPERAND_TYPE_MEMORY) return {};
+    if (from->mem.index != ZYDIS_REGISTER_NONE) return {};
+    auto address = static_cast<std::uint64_t>(from->mem.disp.value);
+    if (from->mem.base == ZYDIS_REGISTER_RIP) {
+      address += next;
+    } else if (from->mem.base == ZYDIS_REGISTER_EBX && !long_ && got_ != 0) {
+      address += got_;
+    } else if (from->mem.base != ZYDIS_REGISTER_NONE) {
+      return {};
+    }
+    if (!long_) address &= UINT32_MAX;
+    const auto found = slots_.by_address.find(address);
+    return found == slots_.by_address.end() ? std::string() : found->second;
+  }
+
+  std::string pushed(const ZydisDecodedOperand& operand) const {
+    if (operand.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return {};
+    // 32-bit entries push the place in the table of relocations, of 8 bytes each.
+    const std::uint64_t number =
+        small_ && !long_ ? operand.imm.value.u / sizeof(Elf32_Rel) : operand.imm.value.u;
+    return number < slots_.in_order.size() ? slots_.in_order[number] : std::string();
+  }
+
+  const Slots& slots_;
+  bool small_, long_ = true;
+  std::uint64_t got_ = 0;
+  ZydisDecoder decoder_;
+};
+
+}  // namespace
+
+void add_linkage(const ElfFile& file, SymbolSet& to) {
+  if (file.machine() != EM_X86_64 && file.machine() != EM_386) return;
+  Slots slots;
+  for (const Elf64_Shdr& section : file.sections()) {
+    if (section.sh_type == SHT_RELA || section.sh_type == SHT_REL) read_slots(file, section, slots);
+  }
+  if (slots.by_address.empty()) return;
+  Entries entries(file, slots);
+  for (const Elf64_Shdr& section : file.sections()) {
+    const std::string_view name = file.name_of(section);
+    const bool table = name.starts_with(".plt") || name.starts_with(".iplt");
+    if (!table || section.sh_type != SHT_PROGBITS || (section.sh_flags & SHF_EXECINSTR) == 0) continue;
+    entries.read(section,
+                 file.read<std::uint8_t>(section.sh_offset, std::min(section.sh_size, kMostOfATable)), to);
+  }
+}
+
+}  // namespace tailor::query

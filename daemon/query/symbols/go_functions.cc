@@ -1,0 +1,81 @@
+#include "daemon/query/symbols/go_functions.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace tailor::query {
+namespace {
+
+constexpr std::uint32_t kGo118 = 0xFFFFFFF0, kGo120 = 0xFFFFFFF1;
+constexpr std::uint64_t kMostGoFunctions = std::uint64_t{1} << 20;
+
+class GoTable {
+ public:
+  explicit GoTable(std::vector<std::uint8_t> bytes) : bytes_(std::move(bytes)) {}
+
+  template <typename T>
+  std::optional<T> at(std::uint64_t offset) const {
+    if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    return value;
+  }
+  // Words of the header, which begin behind its first eight bytes.
+  std::uint64_t word(unsigned number) const {
+    const std::uint64_t size = bytes_.size() > 7 ? bytes_[7] : 0;
+    if (size == 4) return at<std::uint32_t>(8 + number * size).value_or(0);
+    return at<std::uint64_t>(8 + number * std::uint64_t{8}).value_or(0);
+  }
+  std::string text(std::uint64_t offset) const {
+    constexpr std::size_t kLongest = 4096;
+    if (offset >= bytes_.size()) return {};
+    const char* const begin = reinterpret_cast<const char*>(bytes_.data() + offset);
+    return {begin, ::strnlen(begin, std::min<std::size_t>(kLongest, bytes_.size() - offset))};
+  }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+// Linkers of later versions leave out where code begins, as do those that make code that can lie anywhere.
+std::uint64_t code_begin(const ElfFile& file, std::uint64_t said) {
+  for (const Elf64_Shdr& section : file.sections()) {
+    const bool code = (section.sh_flags & SHF_EXECINSTR) != 0;
+    if (code && said >= section.sh_addr && said - section.sh_addr < section.sh_size) return said;
+  }
+  const Elf64_Shdr* const text = file.section(".text");
+  return text == nullptr ? 0 : text->sh_addr;
+}
+
+}  // namespace
+
+void add_go_functions(const ElfFile& file, SymbolSet& to) {
+  const Elf64_Shdr* section = file.section(".gopclntab");
+  if (section == nullptr) section = file.section(".data.rel.ro.gopclntab");
+  if (section == nullptr) return;
+  const GoTable table(file.read<std::uint8_t>(section->sh_offset, section->sh_size));
+  const auto magic = table.at<std::uint32_t>(0);
+  if (magic != kGo118 && magic != kGo120) return;
+  enum Word { kFunctions, kFiles, kText, kNames, kUnits, kFileNames, kCounters, kFunctionTable };
+  const std::uint64_t count = table.word(kFunctions), names = table.word(kNames),
+                      functions = table.word(kFunctionTable);
+  const std::uint64_t text = code_begin(file, table.word(kText));
+  if (count > kMostGoFunctions || text == 0) return;
+  // Pairs of where the code begins and where more is said of it; the begin of the next is the end.
+  struct Entry {
+    std::uint32_t code, facts;
+  };
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto entry = table.at<Entry>(functions + i * sizeof(Entry));
+    const auto next = table.at<std::uint32_t>(functions + (i + 1) * sizeof(Entry));
+    if (!entry || !next || *next <= entry->code) continue;
+    const auto name = table.at<std::int32_t>(functions + entry->facts + sizeof(std::uint32_t));
+    if (!name || *name < 0) continue;
+    std::string found = table.text(names + static_cast<std::uint64_t>(*name));
+    if (!found.empty()) to.add(text + entry->code, text + *next, std::move(found));
+  }
+}
+
+}  // namespace tailor::query

@@ -1,0 +1,115 @@
+#include "daemon/query/symbols/symbols.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/query/symbols/symbol_cache.h"
+
+namespace tailor::query {
+namespace {
+
+constexpr const char* kNoSymbol = "no symbol of the file reaches here";
+constexpr const char* kNoNames = "the file had no names, or was gone or another one when the recording ended";
+
+}  // namespace
+
+RecordedFile recorded_file(const profile::RecordingInfo& info, const CodeFile& file) {
+  RecordedFile out;
+  out.build_id = file.build_id;
+  out.machine = info.machine;
+  if (info.wall_clock_ns != 0) {
+    const TimeNs since_start = std::max(file.mapped, info.start) - info.start;
+    out.mapped_ns = static_cast<std::int64_t>(info.wall_clock_ns) + since_start;
+  }
+  return out;
+}
+
+Result<FunctionNames> FunctionNames::read(const std::string& path, const RecordedFile& recorded,
+                                          const std::vector<std::string>& setters) {
+  auto elf = read_elf_functions(path, recorded, kDebugRoot, setters);
+  if (!elf) return elf.error();
+  FunctionNames out;
+  out.elf_ = *std::move(elf);
+  return out;
+}
+
+FunctionNames::Found FunctionNames::find(std::uint64_t file_offset) const {
+  const std::vector<ElfFunction>& functions = elf_.functions;
+  for (const ElfFunctions::Segment& segment : elf_.segments) {
+    if (file_offset < segment.offset || file_offset - segment.offset >= segment.size) continue;
+    const std::uint64_t address = segment.address + (file_offset - segment.offset);
+    auto after =
+        std::upper_bound(functions.begin(), functions.end(), address,
+                         [](std::uint64_t a, const ElfFunction& function) { return a < function.begin; });
+    // A function may lie within another (an entry of an assembler routine); the innermost that reaches is
+    // near.
+    for (int tries = 0; tries < 8 && after != functions.begin(); ++tries) {
+      --after;
+      if (address < after->end) return {&*after, address};
+    }
+  }
+  return {};
+}
+
+NamedCode FunctionNames::at(std::uint64_t file_offset) const {
+  const ElfFunction* function = find(file_offset).function;
+  if (function != nullptr) return {readable_name(function->name), "", function->source, function->begin};
+  return {"", elf_.functions.empty() ? "the file has no names of functions" : kNoSymbol};
+}
+
+// Where no id was recorded with the mapping, the one of the file counts that was read for its names. Without
+// that nothing says that the file at the path is the one that ran: what was read then counts alone.
+NamedCode Symbols::function(const std::string& path, std::uint64_t file_offset,
+                            const RecordedFile& recorded) {
+  if (const auto* function = stored_.find(path, recorded.build_id, file_offset))
+    return {readable_name(function->name), "", function->origin, function->address};
+  if (recorded.build_id.empty()) {
+    const auto told = stored_.count(path, "");
+    const std::string read = stored_.file_id(path);
+    if (!read.empty()) {
+      RecordedFile with_id = recorded;
+      with_id.build_id = read;
+      return in_file(path, file_offset, with_id);
+    }
+    if (told) return {"", *told > 0 ? kNoSymbol : kNoNames};
+  }
+  return in_file(path, file_offset, recorded);
+}
+
+NamedCode Symbols::in_file(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded) {
+  const auto [it, added] = files_.try_emplace({path, recorded.build_id});
+  File& file = it->second;
+  if (added) {
+    if (auto read = FunctionNames::read(path, recorded, setters_); read.ok())
+      file.names = std::make_unique<FunctionNames>(*std::move(read));
+    else
+      file.why = ::access(path.c_str(), F_OK) != 0 ? "the file is gone" : read.error().message;
+  }
+  NamedCode here = file.names == nullptr ? NamedCode{"", file.why} : file.names->at(file_offset);
+  if (!here.name.empty() || recorded.build_id.empty()) return here;
+  NamedCode kept = in_cache(file, recorded.build_id, file_offset);
+  return kept.name.empty() ? here : kept;
+}
+
+NamedCode Symbols::in_cache(File& file, const std::string& id, std::uint64_t file_offset) const {
+  if (!std::exchange(file.asked_cache, true) && symbol_cache() != nullptr) {
+    if (const auto names = symbol_cache()->find(id)) {
+      file.cached.emplace().add(*names);
+      file.cached->finish();
+    }
+  }
+  const auto* function = file.cached ? file.cached->find("", id, file_offset) : nullptr;
+  if (function == nullptr) return {};
+  return {readable_name(function->name), "", function->origin, function->address};
+}
+
+std::string Symbols::name(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded) {
+  const std::string file = path.substr(path.rfind('/') + 1);
+  const std::string found = function(path, file_offset, recorded).name;
+  return found.empty() ? fmt::format("{}+{:#x}", file, file_offset) : fmt::format("{} ({})", found, file);
+}
+
+}  // namespace tailor::query
