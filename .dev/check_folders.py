@@ -225,7 +225,7 @@ def check_libraries(includes: dict[str, set[str]], headers: dict[str, set[str]])
             if used in of_folder and not of_folder[used] & has:
                 bad.append(f"{target.file}: {name} includes {used} and does not link {' or '.join(sorted(of_folder[used]))}")
         for dep in sorted(linked):
-            group = set() if known[dep].sources else reached(known[dep], known)
+            group = set() if known[dep].sources else known[dep].links & set(known)
             if not {known[each].folder for each in {dep} | group} & (wanted | {folder}):
                 bad.append(f"{target.file}: {name} links {dep} and includes nothing of {known[dep].folder}")
     return bad

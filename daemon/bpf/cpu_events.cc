@@ -30,39 +30,56 @@ CpuEvents::CpuEvents(os::Os& os, std::vector<capture::EventSpec> events, std::ve
 
 Status CpuEvents::open(const std::vector<int>& cpus, TimeNs now) {
   for (int cpu : cpus) {
-    Cpu opened{true, {}};
+    Cpu opened;
     for (std::size_t source = 0; source < events_.size(); ++source) {
-      auto event = open_one(source, cpu);
+      auto pair = open_pair(source, cpu, now);
       // A CPU can go offline at any time; the others still count.
-      if (!event && event.error().code == ENODEV && cpus.size() > 1) break;
-      if (!event) return capture::explain_open(os_, event.error(), attrs_[source], -1);
-      auto attached = attach_(std::move(event->fd), source);
-      if (!attached) return capture::explain_open(os_, attached.error(), attrs_[source], -1);
-      opened.events.push_back({std::move(*attached), now, std::nullopt});
+      if (!pair && pair.error().code == ENODEV && cpus.size() > 1) break;
+      if (!pair) return capture::explain_open(os_, pair.error(), attrs_[source], -1);
+      opened.pairs.push_back(std::move(*pair));
     }
-    if (opened.events.size() < events_.size()) continue;
-    cpus_[cpu] = std::move(opened);
-    run(cpu, false);
+    if (opened.pairs.size() == events_.size()) cpus_[cpu] = std::move(opened);
   }
   return Ok{};
 }
 
-Result<CpuEvents::Drawn> CpuEvents::open_one(std::size_t source, int cpu) {
-  perf_event_attr attr = attrs_[source];
-  if (jitter_) attr.sample_period = draw_.draw(events_[source]);
-  auto fd = os_.perf_event_open(attr, -1, cpu, -1, 0);
-  if (!fd) return fd.error();
-  return Drawn{std::move(*fd), attr.sample_period};
+Result<CpuEvents::Pair> CpuEvents::open_pair(std::size_t source, int cpu, TimeNs now) {
+  const capture::EventSpec& spec = events_[source];
+  std::vector<std::uint64_t> periods = {attrs_[source].sample_period};
+  if (jitter_ && capture::is_jittered(spec)) {
+    const auto [one, other] = draw_.draw_pair(spec);
+    periods = {one, other};
+  }
+  Pair pair;
+  pair.since = now;
+  for (const std::uint64_t period : periods) {
+    auto fd = open_one(source, cpu, period);
+    if (!fd) return fd.error();
+    auto attached = attach_(std::move(*fd), source);
+    if (!attached) return attached.error();
+    // The program's link has started it.
+    (void)os_.perf_ioctl(attached->fd, PERF_EVENT_IOC_DISABLE, 0);
+    pair.events.push_back({std::move(*attached)});
+  }
+  return pair;
 }
 
-void CpuEvents::run(int number, bool runs) {
+Result<UniqueFd> CpuEvents::open_one(std::size_t source, int cpu, std::uint64_t period) {
+  perf_event_attr attr = attrs_[source];
+  attr.sample_period = period;
+  return os_.perf_event_open(attr, -1, cpu, -1, 0);
+}
+
+void CpuEvents::run(int number, bool runs, TimeNs now) {
   const auto found = cpus_.find(number);
   if (found == cpus_.end() || found->second.runs == runs) return;
   found->second.runs = runs;
-  for (Event& event : found->second.events) {
-    event.next.reset();
+  for (Pair& pair : found->second.pairs) {
+    pair.next.reset();
+    if (!runs) pair.now().ran += now - pair.since;
+    pair.since = now;
     // The event of a CPU that went offline refuses, and has nothing to sample.
-    (void)os_.perf_ioctl(event.attached.fd, runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    (void)os_.perf_ioctl(pair.now().attached.fd, runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
   }
 }
 
@@ -70,36 +87,57 @@ void CpuEvents::redraw(TimeNs now) {
   if (!jitter_) return;
   for (auto& [number, cpu] : cpus_) {
     if (!cpu.runs) continue;
-    for (std::size_t source = 0; source < cpu.events.size(); ++source) {
-      Event& event = cpu.events[source];
-      if (event.next) {
-        finish_next(event, source, now);
-      } else if (capture::is_jittered(events_[source]) &&
-                 now - event.drawn >= capture::redraw_after(events_[source])) {
-        begin_next(event, source, number, now);
-      }
+    for (std::size_t source = 0; source < cpu.pairs.size(); ++source) {
+      if (cpu.pairs[source].events.size() > 1) redraw(cpu.pairs[source], source, number, now);
     }
   }
 }
 
-void CpuEvents::begin_next(Event& event, std::size_t source, int cpu, TimeNs now) {
-  const capture::EventSpec& spec = events_[source];
-  const bool had_many = counted(event.attached.fd) / spec.period >= capture::kPeriodsToLose;
-  if (!had_many && !runs_beside(spec)) return;
-  event.drawn = now;  // also where it stays, so that it is not tried at once again
-  auto drawn = open_one(source, cpu);
-  if (!drawn) return;
-  if (had_many) return replace(event, source, std::move(drawn->fd));
-  if (!os_.perf_ioctl(drawn->fd.get(), PERF_EVENT_IOC_ENABLE, 0)) return;
-  event.next.emplace(Next{std::move(drawn->fd), drawn->period + draw_.below(drawn->period)});
+void CpuEvents::redraw(Pair& pair, std::size_t source, int cpu, TimeNs now) {
+  if (pair.next) {
+    finish_next(pair, source, now);
+  } else if (now - pair.since >= capture::turn_of(events_[source])) {
+    take_turns(pair, now);
+    if (pair.now().ran >= capture::redraw_after(events_[source])) begin_next(pair, source, cpu);
+  }
 }
 
-void CpuEvents::finish_next(Event& event, std::size_t source, TimeNs now) {
-  if (counted(event.next->fd.get()) < event.next->ready) return;
-  UniqueFd fd = std::move(event.next->fd);
-  event.next.reset();
-  event.drawn = now;
-  replace(event, source, std::move(fd));
+void CpuEvents::take_turns(Pair& pair, TimeNs now) {
+  pair.now().ran += now - pair.since;
+  (void)os_.perf_ioctl(pair.now().attached.fd, PERF_EVENT_IOC_DISABLE, 0);
+  pair.turn = 1 - pair.turn;
+  pair.since = now;
+  (void)os_.perf_ioctl(pair.now().attached.fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+std::uint64_t CpuEvents::next_period(Pair& pair, const capture::EventSpec& spec) {
+  if (pair.opposite != 0) return std::exchange(pair.opposite, 0);
+  const auto [one, other] = draw_.draw_pair(spec);
+  pair.opposite = other;
+  return one;
+}
+
+void CpuEvents::begin_next(Pair& pair, std::size_t source, int cpu) {
+  const capture::EventSpec& spec = events_[source];
+  Event& event = pair.now();
+  const bool had_many = counted(event.attached.fd) / spec.period >= capture::kPeriodsToLose;
+  if (!had_many && !runs_beside(spec)) return;
+  event.ran = 0;  // also where it stays, so that it is not tried at once again
+  const std::uint64_t period = next_period(pair, spec);
+  auto fd = open_one(source, cpu, period);
+  if (!fd) return;
+  if (had_many) return replace(event, source, std::move(*fd));
+  if (!os_.perf_ioctl(fd->get(), PERF_EVENT_IOC_ENABLE, 0)) return;
+  pair.next.emplace(Next{std::move(*fd), period + draw_.below(period)});
+}
+
+void CpuEvents::finish_next(Pair& pair, std::size_t source, TimeNs now) {
+  if (counted(pair.next->fd.get()) < pair.next->ready) return;
+  UniqueFd fd = std::move(pair.next->fd);
+  pair.next.reset();
+  pair.now().ran = 0;
+  pair.since = now;
+  replace(pair.now(), source, std::move(fd));
 }
 
 // Nothing is counted twice: the old one stops first.

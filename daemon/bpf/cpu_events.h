@@ -1,5 +1,8 @@
-// The perf events that the program samples at: one of each source on each CPU, with a period of its own that
-// is drawn anew now and then (capture/select/jitter.h).
+// The perf events that the program samples at: of each source two on each CPU, with periods of their own that
+// are drawn anew now and then (capture/select/jitter.h). Their rates are opposite, and they take turns: a
+// period that lasts for 250 ms would give an operator that runs for as long half or twice the samples of its
+// neighbour. The weights would be right, but who compares numbers of samples would be misled. What is left of
+// a period waits until its event has its turn again. A source whose period is not drawn has one event.
 //
 // A period cannot be changed: the kernel would tell the first one as the weight of all samples. So an event
 // replaces another one. A new event begins with a whole period, and the old one is stopped within one: half a
@@ -44,8 +47,9 @@ class CpuEvents {
 
   // Events of the CPU run, or stand still: then what is left of a period waits with them, so that each sample
   // stands for a whole one. A CPU without events is left alone.
-  void run(int cpu, bool runs);
-  // Those that run and are due get new periods. Where an event cannot be had the old one stays.
+  void run(int cpu, bool runs, TimeNs now);
+  // Of those that run, the other one takes its turn where it is due, and those that ran for long enough get
+  // new periods. Where an event cannot be had the old one stays.
   void redraw(TimeNs now);
 
  private:
@@ -56,24 +60,31 @@ class CpuEvents {
   };
   struct Event {
     Attached attached;
-    TimeNs drawn = 0;
-    std::optional<Next> next;  // what replaces it
+    TimeNs ran = 0;  // in its turns before this one
+  };
+  // The events of a source on a CPU, that take turns.
+  struct Pair {
+    std::vector<Event> events;   // one or two
+    std::size_t turn = 0;        // whose turn it is
+    TimeNs since = 0;            // when that began
+    std::uint64_t opposite = 0;  // the period of the event that is replaced next; 0: it is to be drawn
+    std::optional<Next> next;    // what replaces the one whose turn it is
+    Event& now() { return events[turn]; }
   };
   struct Cpu {
     bool runs = false;
-    std::vector<Event> events;  // by source
+    std::vector<Pair> pairs;  // by source
   };
 
-  struct Drawn {
-    UniqueFd fd;
-    std::uint64_t period = 0;
-  };
-
-  Result<Drawn> open_one(std::size_t source, int cpu);
-  void begin_next(Event& event, std::size_t source, int cpu, TimeNs now);
-  void finish_next(Event& event, std::size_t source, TimeNs now);
+  Result<Pair> open_pair(std::size_t source, int cpu, TimeNs now);
+  Result<UniqueFd> open_one(std::size_t source, int cpu, std::uint64_t period);
+  void redraw(Pair& pair, std::size_t source, int cpu, TimeNs now);
+  std::uint64_t next_period(Pair& pair, const capture::EventSpec& spec);
+  void begin_next(Pair& pair, std::size_t source, int cpu);
+  void finish_next(Pair& pair, std::size_t source, TimeNs now);
   // With the program; where that fails the old one stays.
   void replace(Event& event, std::size_t source, UniqueFd fd);
+  void take_turns(Pair& pair, TimeNs now);
   // By an event, in its unit.
   std::uint64_t counted(int fd);
 

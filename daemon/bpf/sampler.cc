@@ -174,6 +174,7 @@ Status Sampler::open_events() {
       if (event.mechanism == capture::Mechanism::kTimer)
         longest = std::max(longest, static_cast<TimeNs>(capture::longest_period(event)));
     }
+    longest *= 2;  // what is left of a period of one event, and then of the other
     placement_.emplace(longest);
   }
   place(now);
@@ -184,7 +185,7 @@ Status Sampler::open_events() {
 void Sampler::place(TimeNs now) {
   for (int cpu : online_) {
     if (!placement_) {
-      cpu_events_->run(cpu, true);
+      cpu_events_->run(cpu, true, now);
       continue;
     }
     auto* all = reinterpret_cast<tailor_bpf_cpu*>(cpu_memory_.data());
@@ -195,7 +196,7 @@ void Sampler::place(TimeNs now) {
     if (!task.watched) watched = 0;
     // Taken back before the program watches again, or after it has stopped to.
     if (task.timer && seen.wanted) wanted = 0;
-    cpu_events_->run(cpu, task.timer);
+    cpu_events_->run(cpu, task.timer, now);
     if (task.watched) watched = 1;
   }
   cpu_events_->redraw(now);

@@ -68,6 +68,8 @@ Result<UniqueFd> FakeOs::perf_event_open(perf_event_attr& attr, pid_t pid, int c
 Status FakeOs::perf_ioctl(int fd, unsigned long request, unsigned long argument) {
   int code = fail_ioctl ? fail_ioctl(request) : 0;
   if (code != 0) return injected(code);
+  if (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE)
+    by_fd(fd).enabled = request == PERF_EVENT_IOC_ENABLE;
   if (request == PERF_EVENT_IOC_SET_OUTPUT) by_fd(fd).output_to = static_cast<int>(argument);
   return Ok{};
 }

@@ -40,6 +40,7 @@ class FakeOs : public os::Os {
     int group = -1;
     std::size_t mapped = 0;     // bytes of its ring, 0: none
     int output_to = -1;         // fd whose ring it writes to
+    bool enabled = false;       // by an ioctl
     std::uint64_t counted = 0;  // what a read of it tells
     std::uint64_t lost = 0;
     std::uint64_t enabled_ns = 0, running_ns = 0;

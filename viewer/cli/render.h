@@ -24,8 +24,10 @@ struct FunctionView {
   std::size_t limit = 30;  // functions
   std::size_t calls = 60;  // lines of the call graph
 };
+// `others`: of other events (query::other_events()).
 std::string render(const query::Profile& profile, const query::FunctionReport& report,
-                   const Terminal& terminal, const FunctionView& view = {});
+                   const std::vector<query::FunctionReport>& others, const Terminal& terminal,
+                   const FunctionView& view = {});
 std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal);
 
 struct AnnotateOptions {

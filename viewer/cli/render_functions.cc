@@ -175,7 +175,8 @@ std::string named_section(const std::vector<query::NamedRow>& rows, std::size_t 
 }  // namespace
 
 std::string render(const query::Profile& profile, const query::FunctionReport& report,
-                   const Terminal& terminal, const FunctionView& view) {
+                   const std::vector<query::FunctionReport>& others, const Terminal& terminal,
+                   const FunctionView& view) {
   std::string out =
       notices(profile, report.summary, terminal) + heading(report.summary, "Functions", terminal) + "\n";
   out += functions_section(report, view, terminal) + "\n" + objects_section(report, terminal) + "\n";
@@ -183,6 +184,9 @@ std::string render(const query::Profile& profile, const query::FunctionReport& r
   if (!addresses.empty()) out += addresses + "\n";
   const std::string calls = calls_section(report, view, terminal);
   if (!calls.empty()) out += calls + "\n";
+  for (const query::FunctionReport& other : others)
+    out += heading(other.summary, "Functions", terminal) + "\n" + functions_section(other, view, terminal) +
+           "\n";
   return out + wrap(chains_text(report), terminal.width, 0) + "\n" +
          quality_section(profile, report.summary, terminal);
 }

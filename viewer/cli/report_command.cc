@@ -99,10 +99,13 @@ int run_functions(ReportOptions options) {
   const query::Profile& profile = chosen->profile;
   auto report = query::function_report(profile, chosen->selection, options.functions);
   if (!report) return complain(report.error());
+  const auto others = query::other_events(profile, chosen->selection, *report, options.functions);
+  if (!others) return complain(others.error());
   if (options.choice.json) {
-    print_json(query::to_json(profile, *report));
+    print_json(query::to_json(profile, *report, *others));
   } else {
-    print_text(render(profile, *report, options.choice.terminal(), options.view), options.choice.terminal());
+    print_text(render(profile, *report, *others, options.choice.terminal(), options.view),
+               options.choice.terminal());
   }
   return kOk;
 }

@@ -18,9 +18,30 @@ struct Step {
 };
 constexpr std::array<Step, 3> kSteps = {{{1, 0.6}, {1.5, 0.3}, {kHighestRate, 0.1}}};
 
+constexpr std::uint64_t kLongestPeriod = 1'000'000'000'000;
+
 std::uint64_t least_period(const EventSpec& spec) {
   if (spec.mechanism == Mechanism::kTimer) return kLeastTimerPeriod;
   return spec.mechanism == Mechanism::kIbs ? kLeastIbsPeriod : 1;
+}
+
+// The rate, in terms of the one asked for, of which there is a part `even` of lower ones.
+double rate_of(double even) {
+  double begin = kLowestRate;
+  for (const Step& step : kSteps) {
+    if (even < step.share) return begin + (step.end - begin) * even / step.share;
+    even -= step.share;
+    begin = step.end;
+  }
+  return kHighestRate;
+}
+
+// As the hardware or the kernel can have it.
+std::uint64_t period_of(const EventSpec& spec, double rate) {
+  const double exact = static_cast<double>(spec.period) / rate;
+  auto period = static_cast<std::uint64_t>(std::max(exact + 0.5, 1.0));
+  if (spec.mechanism == Mechanism::kIbs) period = period / kIbsStep * kIbsStep;
+  return std::max(period, least_period(spec));
 }
 
 }  // namespace
@@ -36,31 +57,31 @@ bool is_jittered(const EventSpec& spec) {
 
 TimeNs redraw_after(const EventSpec& spec) {
   if (spec.unit != profile::Unit::kNsOnCpu) return kLongRedraw;
-  constexpr std::uint64_t kLongestPeriod = 1'000'000'000'000;
   const auto period = static_cast<TimeNs>(std::min(spec.period, kLongestPeriod));
   const TimeNs many = period * static_cast<TimeNs>(kPeriodsToLose);
   const TimeNs few = period * static_cast<TimeNs>(kFewPeriods);
   return std::max({kLeastRedraw, few, std::min(kLongRedraw, many)});
 }
 
-// Not std::uniform_real_distribution: what it draws is not the same everywhere.
-double PeriodDraw::rate() {
-  double even = static_cast<double>(random_() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
-  double begin = kLowestRate;
-  for (const Step& step : kSteps) {
-    if (even < step.share) return begin + (step.end - begin) * even / step.share;
-    even -= step.share;
-    begin = step.end;
-  }
-  return kHighestRate;
+TimeNs turn_of(const EventSpec& spec) {
+  if (spec.unit != profile::Unit::kNsOnCpu) return kLeastRedraw;
+  const auto period = static_cast<TimeNs>(std::min(spec.period, kLongestPeriod));
+  return std::max(kLeastRedraw, period * static_cast<TimeNs>(kFewPeriods));
+}
+
+// In [0, 1). Not std::uniform_real_distribution: what it draws is not the same everywhere.
+double PeriodDraw::even() {
+  return static_cast<double>(random_() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
 }
 
 std::uint64_t PeriodDraw::draw(const EventSpec& spec) {
-  if (!is_jittered(spec)) return spec.period;
-  const double drawn = static_cast<double>(spec.period) / rate();
-  auto period = static_cast<std::uint64_t>(std::max(drawn + 0.5, 1.0));
-  if (spec.mechanism == Mechanism::kIbs) period = period / kIbsStep * kIbsStep;
-  return std::max(period, least_period(spec));
+  return is_jittered(spec) ? period_of(spec, rate_of(even())) : spec.period;
+}
+
+PeriodDraw::Pair PeriodDraw::draw_pair(const EventSpec& spec) {
+  if (!is_jittered(spec)) return {spec.period, spec.period};
+  const double drawn = even();
+  return {period_of(spec, rate_of(drawn)), period_of(spec, rate_of(1 - drawn))};
 }
 
 }  // namespace tailor::capture

@@ -37,6 +37,10 @@ inline constexpr TimeNs kLeastRedraw = 50'000'000, kLongRedraw = 250'000'000;
 inline constexpr std::uint64_t kFewPeriods = 25;
 TimeNs redraw_after(const EventSpec& spec);
 
+// Where two events of opposite rates take turns: for how long each runs. So the number of samples follows the
+// time that passes, over some tenths of a second already.
+TimeNs turn_of(const EventSpec& spec);
+
 // Whether an event's period is drawn: not of those that are counted one by one.
 bool is_jittered(const EventSpec& spec);
 
@@ -51,11 +55,17 @@ class PeriodDraw {
   // A period for an event of `spec`, as the hardware or the kernel can have it; that of `spec` where it is
   // not jittered.
   std::uint64_t draw(const EventSpec& spec);
+  // Two such periods of opposite rates: where one is low, the other is high. Their samples in a given time
+  // are together 0.91 to 1.25 times as many as were asked for.
+  struct Pair {
+    std::uint64_t one = 0, other = 0;
+  };
+  Pair draw_pair(const EventSpec& spec);
   // Any number below `end` (at least 1), each as likely as any other.
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
 
  private:
-  double rate();
+  double even();
 
   std::mt19937_64 random_;
 };

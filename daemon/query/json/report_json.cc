@@ -307,10 +307,11 @@ Json function_json(const std::string& name, const Function& function) {
   return out;
 }
 
-Json function_rows_json(const std::vector<FunctionRow>& rows) {
+Json function_rows_json(const std::vector<FunctionRow>& rows, const profile::Source& event) {
   Json out = Json::array();
   for (const FunctionRow& row : rows) {
     Json json = function_json(row.name, row.function);
+    json["event"] = event.name;
     add_cost(json, row.cost);
     json["total"] = cost_json(row.total);
     out.push_back(json);
@@ -320,12 +321,17 @@ Json function_rows_json(const std::vector<FunctionRow>& rows) {
 
 }  // namespace
 
-std::string to_json(const Profile& profile, const FunctionReport& report) {
+std::string to_json(const Profile& profile, const FunctionReport& report,
+                    const std::vector<FunctionReport>& others) {
   Json out = summary_json(profile, report.summary);
   out["level"] = "function";
   out["with_call_chain"] = report.with_chain;
   out["with_whole_call_chain"] = report.whole_chain;
-  out["functions"] = function_rows_json(report.functions);
+  out["functions"] = function_rows_json(report.functions, report.summary.source);
+  for (const FunctionReport& other : others) {
+    for (Json& row : function_rows_json(other.functions, other.summary.source))
+      out["functions"].push_back(std::move(row));
+  }
   out["objects"] = Json::array();
   for (const ObjectRow& row : report.objects) {
     Json json = {{"name", row.name}};
@@ -362,7 +368,7 @@ std::string to_json(const Profile& profile, const RuleReport& report) {
   out["outside"] = cost_json(report.outside);
   out["operator_rows"] = rows_json(report.operators);
   out["phase_rows"] = rows_json(report.phases);
-  out["unexplained_functions"] = function_rows_json(report.unexplained_functions);
+  out["unexplained_functions"] = function_rows_json(report.unexplained_functions, report.summary.source);
   return dump(out);
 }
 

@@ -96,6 +96,8 @@ class Profile {
                                    const std::function<Status(class ProfileLoader&)>& read);
 
   const profile::RecordingInfo& recording() const { return data_->recording; }
+  // From a recording of perf.
+  bool is_imported() const { return recording().sampling_notes.starts_with("imported from perf.data"); }
   const std::map<ProcessId, profile::ProcessRecord>& processes() const { return data_->processes; }
   // By begin. Records are given by value.
   const ExecutionTable& executions() const { return data_->executions; }

@@ -155,4 +155,19 @@ Result<FunctionReport> function_report(const Profile& profile, const Selection& 
   return report;
 }
 
+Result<std::vector<FunctionReport>> other_events(const Profile& profile, const Selection& selection,
+                                                 const FunctionReport& report,
+                                                 const FunctionOptions& options) {
+  std::vector<FunctionReport> out;
+  if (selection.source || !profile.is_imported()) return out;
+  for (const auto& [source, total] : report.summary.other_sources) {
+    Selection of_one = selection;
+    of_one.source = source.index;
+    auto other = function_report(profile, of_one, options);
+    if (!other) return other.error();
+    out.push_back(*std::move(other));
+  }
+  return out;
+}
+
 }  // namespace tailor::query

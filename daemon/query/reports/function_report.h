@@ -60,6 +60,14 @@ struct FunctionOptions {
 Result<FunctionReport> function_report(const Profile& profile, const Selection& selection,
                                        const FunctionOptions& options = {});
 
-std::string to_json(const Profile& profile, const FunctionReport& report);
+// The same of each other event of a perf.data, as `perf report` shows them all; none where `selection` names
+// one, or where Tailor recorded.
+Result<std::vector<FunctionReport>> other_events(const Profile& profile, const Selection& selection,
+                                                 const FunctionReport& report,
+                                                 const FunctionOptions& options = {});
+
+// `others`: of other events; their functions follow those of `report`.
+std::string to_json(const Profile& profile, const FunctionReport& report,
+                    const std::vector<FunctionReport>& others = {});
 
 }  // namespace tailor::query

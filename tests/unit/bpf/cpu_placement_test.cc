@@ -7,9 +7,6 @@
 #include <random>
 #include <set>
 
-#include "daemon/bpf/cpu_events.h"
-#include "tests/support/fake_os.h"
-
 namespace tailor::bpf {
 namespace {
 
@@ -150,113 +147,6 @@ TEST(CpuPlacement, ACpuIsWatchedBeforeItsTimerStops) {
   EXPECT_EQ(placement.running(), 1u);
   EXPECT_EQ(placement.look(3, 310 * kMs, {6, false}), (CpuTask{false, true}));
   EXPECT_EQ(placement.running(), 0u);
-}
-
-struct Attachments {
-  std::vector<int> live;  // descriptors
-  CpuEvents::Attach attach() {
-    return [this](UniqueFd fd, std::size_t) -> Result<CpuEvents::Attached> {
-      const int number = fd.release();
-      live.push_back(number);
-      return CpuEvents::Attached{number, std::shared_ptr<void>(this, [number](void* self) {
-                                   std::erase(static_cast<Attachments*>(self)->live, number);
-                                   UniqueFd closed(number);
-                                 })};
-    };
-  }
-};
-
-TEST(CpuEvents, HavePeriodsOfTheirOwnThatAreDrawnAnewWhileTheyRun) {
-  test::FakeOs os;
-  os.set_online_cpus("0-3");
-  os.fail_open = [](const perf_event_attr&, pid_t, int cpu) { return cpu == 2 ? ENODEV : 0; };
-  Attachments attachments;
-  perf_event_attr attr{};
-  CpuEvents events(os, {capture::cpu_clock(997)}, {attr}, true, attachments.attach());
-  ASSERT_TRUE(events.open({0, 1, 2, 3}, 0).ok());
-  EXPECT_EQ(attachments.live.size(), 3u);
-  std::set<std::uint64_t> periods;
-  for (const auto& opened : os.opened()) periods.insert(opened.attr.sample_period);
-  EXPECT_EQ(periods.size(), 3u);
-  events.run(1, true);
-  os.opened()[1].counted = 1'000'000'000;  // many periods
-  events.redraw(100 * kMs);
-  EXPECT_EQ(os.opened().size(), 3u);
-  events.redraw(300 * kMs);
-  ASSERT_EQ(os.opened().size(), 4u);
-  EXPECT_EQ(os.opened().back().cpu, 1);
-  EXPECT_FALSE(periods.contains(os.opened().back().attr.sample_period));
-  EXPECT_EQ(attachments.live.size(), 3u);
-  EXPECT_EQ(attachments.live.back(), os.opened().back().fd) << "at once";
-  os.opened().back().counted = 1'000'000'000;
-  os.fail_open = [](const perf_event_attr&, pid_t, int) { return EMFILE; };
-  events.redraw(3000 * kMs);
-  EXPECT_EQ(attachments.live.size(), 3u) << "the old one stays";
-}
-
-// Of few periods a half is not lost: the next event runs beside the old one at first, for one to two periods.
-TEST(CpuEvents, OfFewSamplesAreReplacedByOnesThatRunAlready) {
-  test::FakeOs os;
-  Attachments attachments;
-  CpuEvents events(os, {capture::cpu_clock(99)}, {perf_event_attr{}}, true, attachments.attach());
-  ASSERT_TRUE(events.open({0}, 0).ok());
-  events.run(0, true);
-  os.opened()[0].counted = 300'000'000;
-  events.redraw(300 * kMs);
-  ASSERT_EQ(os.opened().size(), 2u);
-  const int fresh = os.opened()[1].fd;
-  const std::uint64_t period = os.opened()[1].attr.sample_period;
-  ASSERT_EQ(attachments.live.size(), 1u);
-  EXPECT_NE(attachments.live[0], fresh) << "without the program";
-  os.by_fd(fresh).counted = period - 1;
-  events.redraw(310 * kMs);
-  EXPECT_NE(attachments.live[0], fresh);
-  os.by_fd(fresh).counted = 2 * period;
-  events.redraw(330 * kMs);
-  ASSERT_EQ(attachments.live.size(), 1u);
-  EXPECT_EQ(attachments.live[0], fresh);
-  events.redraw(340 * kMs);
-  EXPECT_EQ(os.opened().size(), 2u) << "not before its time";
-  events.redraw(600 * kMs);
-  EXPECT_EQ(os.opened().size(), 3u);
-  events.run(0, false);
-  events.run(0, true);
-  os.opened().back().counted = 2 * os.opened().back().attr.sample_period;
-  events.redraw(610 * kMs);
-  EXPECT_EQ(attachments.live[0], fresh) << "what ran beside is gone with the CPU's timer";
-}
-
-// A second counter may be one too many for the CPU.
-TEST(CpuEvents, CountersAreReplacedOnlyAfterManyPeriods) {
-  test::FakeOs os;
-  Attachments attachments;
-  capture::EventSpec misses = capture::cpu_clock(99);
-  misses.mechanism = capture::Mechanism::kCounter;
-  misses.unit = profile::Unit::kEvents;
-  misses.period = 100'003;
-  CpuEvents events(os, {misses}, {perf_event_attr{}}, true, attachments.attach());
-  ASSERT_TRUE(events.open({0}, 0).ok());
-  events.run(0, true);
-  os.opened()[0].counted = 199 * misses.period;
-  events.redraw(5000 * kMs);
-  EXPECT_EQ(os.opened().size(), 1u);
-  os.opened()[0].counted = 201 * misses.period;
-  events.redraw(5010 * kMs);
-  ASSERT_EQ(os.opened().size(), 2u);
-  EXPECT_EQ(attachments.live, std::vector<int>{os.opened()[1].fd});
-}
-
-TEST(CpuEvents, AreExactlyThoseOfTheirSpecWithoutJitter) {
-  test::FakeOs os;
-  Attachments attachments;
-  perf_event_attr attr{};
-  attr.sample_period = 1'000'000;
-  CpuEvents events(os, {capture::cpu_clock(997)}, {attr}, false, attachments.attach());
-  ASSERT_TRUE(events.open({0, 1}, 0).ok());
-  events.run(0, true);
-  events.redraw(1'000'000 * kMs);
-  ASSERT_EQ(os.opened().size(), 2u);
-  for (const auto& opened : os.opened()) EXPECT_EQ(opened.attr.sample_period, 1'000'000u);
 }
 
 }  // namespace

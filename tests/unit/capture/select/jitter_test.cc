@@ -9,6 +9,8 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "daemon/query/sums/interval.h"
 
@@ -36,34 +38,81 @@ struct Seen {
 };
 
 // Empty: periods are fixed.
-using Draw = std::function<std::uint64_t(const EventSpec&)>;
+using Draw = std::function<PeriodDraw::Pair(const EventSpec&)>;
 
 Draw drawn(std::uint64_t seed) {
-  return [draw = PeriodDraw(seed)](const EventSpec& spec) mutable { return draw.draw(spec); };
+  return [draw = PeriodDraw(seed)](const EventSpec& spec) mutable { return draw.draw_pair(spec); };
 }
 
-// One timer that always runs, for as long as `samples` periods of `spec` take. Each period lasts as long as
-// it does in a recording. The event that follows begins with a whole one, or, where there are few, somewhere
-// within one. `times`: so much longer than the others a period lasts, as where perf takes the samples.
+// The twin of opposite rates: two that have nothing to do with each other.
+Draw drawn_alone(std::uint64_t seed) {
+  return [draw = PeriodDraw(seed)](const EventSpec& spec) mutable {
+    const std::uint64_t period = draw.draw(spec);
+    return PeriodDraw::Pair{period, period};
+  };
+}
+
+// How a timer runs. `times`: so much longer than the others its period lasts, as where perf takes the
+// samples; then it has no other one to take turns with.
+struct Timing {
+  std::uint64_t lasts, turn;
+  bool few;  // periods, each time: one that is new begins somewhere within one
+  Timing(const EventSpec& spec, std::uint64_t times)
+      : lasts(times * static_cast<std::uint64_t>(redraw_after(spec))),
+        turn(times > 1 ? lasts : static_cast<std::uint64_t>(turn_of(spec))),
+        few(lasts / spec.period < kPeriodsToLose) {}
+};
+
+// Timers of a CPU that always run by turns, for as long as `samples` periods of `spec` take. Calls
+// take(time, period) for each sample.
+template <typename Take>
+void run_timers(const EventSpec& spec, std::uint64_t seed, std::uint64_t samples, const Draw& draw,
+                std::uint64_t times, Take take) {
+  struct Timer {
+    std::uint64_t period = 0, left = 0, ran = 0;
+  };
+  const Timing timing(spec, times);
+  std::mt19937_64 random(seed);
+  std::uint64_t opposite = 0;
+  const auto next = [&](bool first) {
+    std::uint64_t period = draw ? std::exchange(opposite, 0) : spec.period;
+    if (period == 0) {
+      const auto [one, other] = draw(spec);
+      period = one;
+      if (times == 1) opposite = other;
+    }
+    return Timer{period, draw && timing.few && !first ? 1 + random() % period : period, 0};
+  };
+  std::vector<Timer> timers(draw && times == 1 ? 2 : 1);
+  for (Timer& each : timers) each = next(true);
+  std::size_t turn = 0;
+  for (std::uint64_t now = 0, end = samples * spec.period; now < end;) {
+    Timer& timer = timers[turn];
+    const std::uint64_t until = std::min(end, now + timing.turn);
+    for (; now + timer.left <= until; timer.left = timer.period) {
+      now += timer.left;
+      timer.ran += timer.left;
+      take(now, timer.period);
+    }
+    timer.left -= until - now;
+    timer.ran += until - now;
+    now = until;
+    turn = (turn + 1) % timers.size();
+    if (timers[turn].ran >= timing.lasts) timers[turn] = next(false);
+  }
+}
+
 Seen sample(const EventSpec& spec, const Rhythm& rhythm, std::uint64_t samples, const Draw& draw,
             std::uint64_t times = 1) {
   Seen seen;
-  std::mt19937_64 random(rhythm.offset);
-  const std::uint64_t end = samples * spec.period;
-  const auto lasts = times * static_cast<std::uint64_t>(redraw_after(spec));
-  const bool few = draw && lasts / spec.period < kPeriodsToLose;
-  for (std::uint64_t begin = 0; begin < end; begin += lasts) {
-    const std::uint64_t period = draw ? draw(spec) : spec.period;
+  run_timers(spec, rhythm.offset, samples, draw, times, [&](std::uint64_t time, std::uint64_t period) {
     const auto weight = static_cast<double>(period);
-    const std::uint64_t first = few && begin > 0 ? 1 + random() % period : period;
-    for (std::uint64_t time = begin + first; time <= std::min(begin + lasts, end); time += period) {
-      seen.all += weight;
-      seen.squares += weight * weight;
-      if (!rhythm.at(time)) continue;
-      seen.hits += weight;
-      seen.hit_squares += weight * weight;
-    }
-  }
+    seen.all += weight;
+    seen.squares += weight * weight;
+    if (!rhythm.at(time)) return;
+    seen.hits += weight;
+    seen.hit_squares += weight * weight;
+  });
   return seen;
 }
 
@@ -194,7 +243,11 @@ TEST(Jitter, IntervalsOfLongRecordingsHoldTheTruthOfEveryRhythm) {
 // The twin: even draws from a quarter below to a quarter above are not enough.
 TEST(Jitter, EvenDrawsFailInLongRecordings) {
   const Draw even = [random = std::mt19937_64(15)](const EventSpec& spec) mutable {
-    return static_cast<std::uint64_t>(static_cast<double>(spec.period) * between(0.75, 1.25, random) * 1.02);
+    const auto one = [&] {
+      return static_cast<std::uint64_t>(static_cast<double>(spec.period) * between(0.75, 1.25, random) *
+                                        1.02);
+    };
+    return PeriodDraw::Pair{one(), one()};
   };
   const std::vector<Cell> cells = long_cells(1, 1.25);
   EXPECT_LT(hits_of(cells, even), least_hits(static_cast<double>(cells.size())));
@@ -310,6 +363,35 @@ TEST(Jitter, AFixedPeriodGivesWrongTotals) {
   const double used = 0.74 * static_cast<double>(kSamples) * static_cast<double>(fixed.period);
   EXPECT_NEAR(sample(fixed, {10'000'000, 7'400'000, 0}, kSamples, {}).hits / used, 1.35, 0.01);
   EXPECT_EQ(sample(fixed, {10'000'000, 7'400'000, 8'000'000}, kSamples, {}).hits, 0);
+}
+
+// Five phases of 60, 120, ... 300 ms, as a query that compiles and runs one library after the other has: the
+// largest error of a phase's part of the *number* of samples, on average, in points.
+double wrong_numbers(const Draw& draw) {
+  constexpr std::uint64_t kMs = 1'000'000;
+  constexpr int kRuns = 300;
+  double sum = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    std::array<double, 5> phases{};
+    run_timers(cpu_clock(997), 20, 900, draw, 1, [&](std::uint64_t time, std::uint64_t) {
+      std::size_t phase = 0;
+      for (std::uint64_t end = 60 * kMs; phase + 1 < phases.size() && time > end;
+           end += (++phase + 1) * 60 * kMs) {
+      }
+      ++phases[phase];
+    });
+    double all = 0, worst = 0;
+    for (const double each : phases) all += each;
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      worst = std::max(worst, std::abs(phases[i] / all - static_cast<double>(i + 1) / 15));
+    sum += 100 * worst / kRuns;
+  }
+  return sum;
+}
+
+TEST(Jitter, NumbersOfSamplesFollowTheTimeToo) {
+  EXPECT_LT(wrong_numbers(drawn(21)), 3);
+  EXPECT_GT(wrong_numbers(drawn_alone(21)), 3) << "the twin: rates that are not opposite";
 }
 
 TEST(Jitter, DrawsStayNearAndAreWhatTheHardwareCanHave) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "daemon/query/reports/stack_rules.h"
@@ -43,11 +44,12 @@ class FunctionReportTest : public testing::Test {
   }
   // Innermost first.
   void sample(const std::vector<std::uint64_t>& stack, ProcessId process = kProcess,
-              ExecutionHandle execution = 0) {
+              ExecutionHandle execution = 0, std::uint16_t source = 0) {
     std::vector<profile::StackFrame> frames(stack.size());
     profile::SampleRecord record;
     record.process = process;
     record.attribution.execution = execution;
+    record.source = source;
     record.time = ++time;
     record.weight = 100;
     record.ip = record.user_ip = stack.front();
@@ -113,6 +115,46 @@ TEST_F(FunctionReportTest, SelfAndTotalAndCalls) {
   EXPECT_DOUBLE_EQ(report->calls[1].total.share, 0.9);
   EXPECT_DOUBLE_EQ(report->with_chain, 0.9);
   EXPECT_DOUBLE_EQ(report->whole_chain, 1);
+}
+
+// Samples of two events: how many the other one has in the report.
+class TwoEventsTest : public FunctionReportTest {
+ protected:
+  using Events = std::map<std::string, std::uint64_t>;
+  Profile recorded(const std::string& notes) {
+    profile::RecordingInfo info;
+    info.sources = {{0, "cpu-clock", profile::Unit::kNsOnCpu, 100, false},
+                    {1, "page-faults", profile::Unit::kEvents, 1, false}};
+    info.sampling_notes = notes;
+    loader.on_recording(info);
+    for (int i = 0; i < 3; ++i) sample({0x3010, 0x1030});
+    sample({0x2010, 0x1030}, kProcess, 0, 1);
+    return loader.finish();
+  }
+  static Events others(const Profile& profile, const Selection& selection) {
+    Events out;
+    const auto report = function_report(profile, selection);
+    const auto of_others = other_events(profile, selection, *report);
+    for (const FunctionReport& each : *of_others) out[each.summary.source.name] = each.summary.total.samples;
+    return out;
+  }
+};
+
+TEST_F(TwoEventsTest, OfAPerfDataAreBothShown) {
+  const Profile profile = recorded("imported from perf.data");
+  EXPECT_EQ(others(profile, {}), (Events{{"page-faults", 1}}));
+  Selection chosen;
+  chosen.source = 0;
+  EXPECT_EQ(others(profile, chosen), Events{});
+  const auto report = function_report(profile, {});
+  const auto json = nlohmann::json::parse(to_json(profile, *report, *other_events(profile, {}, *report)));
+  Events samples;
+  for (const auto& row : json["functions"]) samples[row["event"]] += row["samples"].get<std::uint64_t>();
+  EXPECT_EQ(samples, (Events{{"cpu-clock", 3}, {"page-faults", 1}}));
+}
+
+TEST_F(TwoEventsTest, OfARecordingOfTailorOneIsChosen) {
+  EXPECT_EQ(others(recorded("BPF"), {}), Events{});
 }
 
 TEST_F(FunctionReportTest, AChainThatEndsEarlyIsNotWhole) {
