@@ -356,7 +356,7 @@ TEST(RenderFunctions, AddressesOfALibraryWithoutSymbols) {
                    options);
     const auto report = query::function_report(profile, {});
     EXPECT_TRUE(report);
-    return render(profile, *report, plain(100), {});
+    return render(profile, *report, {}, plain(100), {});
   };
   const std::string few = text_of(1);
   EXPECT_THAT(few, HasSubstr("  75.0 %        3  libx.so+0x10\n"));

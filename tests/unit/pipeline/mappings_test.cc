@@ -91,9 +91,11 @@ TEST_F(Mappings, ALaterLookSaysWhatIsThereNow) {
 
 // What it saw may be older than what was mapped since, which records have told already.
 TEST_F(Mappings, ALookThatTookLongEndsNothingThatIsNewer) {
-  map(42, ms(90), 0x5000, 0x1000, "/tmp/new.so");
-  read();
   KnownProcess known{{42, 7}, "engine"};
+  pipeline.on_known_process(known);
+  map(42, ms(90), 0x5000, 0x1000, "/tmp/new.so");
+  script.read();
+  pipeline.flush(ms(100));
   known.since = ms(50);
   known.mappings = {{{42, 7}, kTimeMin, 0x1000, 0x1000, 0, "/bin/engine"},
                     {{42, 7}, kTimeMin, 0x5000, 0x1000, 0, "/tmp/old.so"}};

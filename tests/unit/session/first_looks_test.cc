@@ -11,13 +11,13 @@
 namespace tailor::session {
 namespace {
 
-constexpr ProcessId kProcess{42, 7};
-constexpr TimeNs kBegin = 1'000'000'000'000;
+constexpr ProcessId kLooked{42, 7};
+constexpr TimeNs kLookedAt = 1'000'000'000'000;
 
 class FirstLooksTest : public testing::Test {
  protected:
   FirstLooksTest() {
-    os_.time = kBegin;
+    os_.time = kLookedAt;
     is_there(7);
     os_.proc_files().write("42/comm", "engine\n");
     os_.proc_files().write("42/maps", "00011000-00013000 r-xp 00001000 08:01 5  /nonexistent/engine\n");
@@ -44,7 +44,7 @@ class FirstLooksTest : public testing::Test {
 };
 
 TEST_F(FirstLooksTest, TheCallerReadsNothing) {
-  looks_.begin(kProcess, os_.time, false);
+  looks_.begin(kLooked, os_.time, false);
   take();
   EXPECT_TRUE(told_.empty());
   EXPECT_TRUE(looks_.is_awaited(os_.time));
@@ -59,7 +59,7 @@ TEST_F(FirstLooksTest, TheCallerReadsNothing) {
 }
 
 TEST_F(FirstLooksTest, AllMemoryWhereItIsAskedFor) {
-  looks_.begin(kProcess, os_.time, true);
+  looks_.begin(kLooked, os_.time, true);
   take();
   read_files();
   take();
@@ -68,34 +68,34 @@ TEST_F(FirstLooksTest, AllMemoryWhereItIsAskedFor) {
 }
 
 TEST_F(FirstLooksTest, AttributionWaitsUntilThenButNotForEver) {
-  EXPECT_EQ(looks_.known_until(kBegin), kBegin);
-  looks_.begin(kProcess, os_.time, false);
+  EXPECT_EQ(looks_.known_until(kLookedAt), kLookedAt);
+  looks_.begin(kLooked, os_.time, false);
   take();
-  os_.time = kBegin + 100'000'000;
-  EXPECT_EQ(looks_.known_until(os_.time), kBegin);
-  os_.time = kBegin + 1'000'000'000;
+  os_.time = kLookedAt + 100'000'000;
+  EXPECT_EQ(looks_.known_until(os_.time), kLookedAt);
+  os_.time = kLookedAt + 1'000'000'000;
   EXPECT_EQ(looks_.known_until(os_.time), os_.time - FirstLooks::kMostHeldBack);
   EXPECT_FALSE(looks_.is_awaited(os_.time));
   read_files();
   take();
   ASSERT_EQ(told_.size(), 1u);  // late, and still of use
-  EXPECT_EQ(told_[0].since, kBegin);
+  EXPECT_EQ(told_[0].since, kLookedAt);
   EXPECT_EQ(looks_.known_until(os_.time), os_.time);
 }
 
 TEST_F(FirstLooksTest, FilesThatNeverAnswerAreGivenUp) {
-  looks_.begin(kProcess, os_.time, false);
+  looks_.begin(kLooked, os_.time, false);
   take();
-  os_.time = kBegin + FirstLooks::kGivenUpAfter + 1;
+  os_.time = kLookedAt + FirstLooks::kGivenUpAfter + 1;
   take();
-  EXPECT_EQ(given_up_, std::vector{kProcess});
+  EXPECT_EQ(given_up_, std::vector{kLooked});
   take();
   EXPECT_EQ(given_up_.size(), 1u);
   EXPECT_EQ(looks_.known_until(os_.time), os_.time);
 }
 
 TEST_F(FirstLooksTest, AnotherProcessOfThatNumberIsNotTaken) {
-  looks_.begin(kProcess, os_.time, false);
+  looks_.begin(kLooked, os_.time, false);
   take();
   is_there(8);
   read_files();
@@ -115,7 +115,7 @@ TEST_F(FirstLooksTest, OneThatIsGoneIsNotTold) {
 // Beyond what a user may ask for at once, looks wait for their turn: none is left out.
 TEST_F(FirstLooksTest, ManyAtOnceAllHaveTheirTurn) {
   constexpr std::size_t kMany = 1000;
-  for (std::size_t i = 0; i < kMany; ++i) looks_.begin(kProcess, os_.time, false);
+  for (std::size_t i = 0; i < kMany; ++i) looks_.begin(kLooked, os_.time, false);
   for (int rounds = 0; rounds < 100; ++rounds) {
     take();
     EXPECT_LE(asked_.size(), 64u);
