@@ -98,6 +98,7 @@ class SidebandMember : public capture::Recording {
       RingLayout layout = taken.layouts[i];
       layout.ring = ring_of(i);
       layout.pid = pid_;
+      layout.shared = true;
       if (!std::exchange(told_[i], true)) sink.on_ring(layout);
     }
     for (std::size_t i = 0; i < taken.records.size(); ++i) {

@@ -50,6 +50,7 @@ Result<capture::RingLayout> decode(const v1::RingLayout& in) {
   out.cpu = in.cpu();
   out.pid = in.pid();
   out.clock = static_cast<capture::RecordClock>(in.clock());
+  out.shared = in.shared();
   for (const v1::EventFormat& format : in.formats()) out.formats.push_back(decode(format));
   for (int i = 0; i < in.ids_size(); ++i) {
     out.ids.push_back({in.ids(i), static_cast<std::uint16_t>(in.id_formats(i))});
@@ -112,6 +113,7 @@ pipeline::KnownProcess decode(const v1::KnownProcess& in) {
   for (const v1::MappedFile& file : in.mapped_files()) out.mappings.push_back(store::decode(file));
   for (const v1::MemoryMapping& mapping : in.memory()) out.memory.push_back(decode(mapping));
   if (in.since_ns() != 0) out.since = in.since_ns();
+  out.more = in.more();
   return out;
 }
 
@@ -159,6 +161,7 @@ void encode(const capture::RingLayout& in, v1::RingLayout& out) {
   out.set_cpu(in.cpu);
   out.set_pid(in.pid);
   out.set_clock(static_cast<std::uint32_t>(in.clock));
+  out.set_shared(in.shared);
   for (const capture::EventFormat& format : in.formats) {
     v1::EventFormat& to = *out.add_formats();
     to.set_source(format.source);

@@ -69,6 +69,7 @@ void JournalWriter::on_known_process(const pipeline::KnownProcess& process) {
   out.set_comm(process.comm);
   out.set_cgroup(process.cgroup);
   if (process.since != kTimeMin) out.set_since_ns(process.since);
+  out.set_more(process.more);
   write();
 }
 

@@ -32,6 +32,7 @@ struct KnownProcess {
   std::int32_t agent_thread = 0;                      // the agent's own, 0: none yet
   std::vector<MemoryMapping> memory = {};             // all of it, where samples have data addresses
   TimeNs since = kTimeMin;  // records tell what it mapped from then on; kTimeMin: from when this is told
+  bool more = false;        // of its mappings and memory: they are told in parts, and this is not the last
 };
 
 // The events that sampled a process were closed, and everything their rings held was handed over.

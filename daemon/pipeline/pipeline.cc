@@ -80,19 +80,35 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   entry.record.comm = process.comm;
   entry.record.cgroup = process.cgroup;
   entry.record_changed = true;
-  // A first look counts for all times before, as nothing else is known of them. Another one, after the process
-  // was not sampled for a while or after it has mapped more, counts since it was begun.
-  if (entry.mappings == 0) {
-    for (const profile::MappingRecord& mapping : process.mappings) map_known(entry, mapping);
-  } else if (!process.mappings.empty()) {
-    looks_.push_back({process, process.since == kTimeMin ? now_ : process.since});
-  }
   for (const MemoryMapping& each : process.memory)
     entry.state.memory().map(
         {each.begin, each.size, each.readable, each.writable, each.executable, each.shared, each.name});
+  if (!process.mappings.empty() || !process.memory.empty()) take_look(entry, process);
   if (process.agent_thread == 0) return;
   entry.state.set_agent_thread(process.agent_thread);
   name_agent(entry);
+}
+
+// A first look counts for all times before, as nothing else is known of them. Another one, after the process
+// was not sampled for a while or after it has mapped more, counts since it was begun, when all of it is told.
+void Pipeline::take_look(ProcessEntry& entry, const KnownProcess& process) {
+  const bool goes_on = std::exchange(entry.look_goes_on, process.more);
+  if (!goes_on) entry.looked_first = entry.mappings == 0;
+  if (entry.looked_first && process.since < entry.last_mapping) return map_late(entry, process, kTimeMin);
+  if (entry.looked_first) {
+    for (const profile::MappingRecord& mapping : process.mappings) map_known(entry, mapping);
+    return;
+  }
+  const auto known = std::ranges::find_if(looks_, [&](const Look& each) {
+    return goes_on && each.process.more && each.process.process == process.process;
+  });
+  if (known == looks_.end()) {
+    looks_.push_back({process, process.since == kTimeMin ? now_ : process.since});
+    return;
+  }
+  auto& all = known->process.mappings;
+  all.insert(all.end(), process.mappings.begin(), process.mappings.end());
+  known->process.more = process.more;
 }
 
 void Pipeline::on_ring(const capture::RingLayout& layout) {
@@ -229,6 +245,10 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
       problems_.add({}, "records of code that the kernel loaded were lost");
       continue;
     }
+    if (layout.shared) {
+      note_lost_maps(layout, event);
+      continue;
+    }
     if (entry == nullptr && layout.pid > 0) entry = owner(layout.pid, now_);
     profile::Accounting& totals = accounting(entry);
     profile::CpuLosses& of_cpu = totals.of_cpu(layout.cpu);
@@ -243,6 +263,15 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
       ++of_cpu.throttled;
     }
   }
+}
+
+// No sample was lost, but this process may have mapped something meanwhile.
+void Pipeline::note_lost_maps(const capture::RingLayout& layout, const capture::Event& event) {
+  const ProcessEntry* entry = owner(layout.pid, now_);
+  if (entry == nullptr) return;
+  const auto same = [&](const MapsLost& each) { return each.process == entry->id(); };
+  if (std::ranges::any_of(lost_maps_, same)) return;
+  lost_maps_.push_back({entry->id(), event.time});
 }
 
 void Pipeline::count_gaps(std::vector<capture::ThrottleGap> ended) {
@@ -409,9 +438,11 @@ void Pipeline::map_file(ProcessEntry& entry, const profile::MappingRecord& mappi
 }
 
 void Pipeline::look_again(TimeNs watermark) {
-  while (!looks_.empty() && looks_.front().time <= watermark) {
-    const Look look = std::move(looks_.front());
-    looks_.pop_front();
+  const auto due = [&](const Look& each) { return each.time <= watermark && !each.process.more; };
+  for (auto next = std::ranges::find_if(looks_, due); next != looks_.end();
+       next = std::ranges::find_if(looks_, due)) {
+    const Look look = std::move(*next);
+    looks_.erase(next);
     if (look.time > sorter_.watermark()) sorter_.advance(look.time, Leaving{*this});
     end_spans();
     map_again(look.process, look.time);
@@ -434,7 +465,7 @@ void Pipeline::map_again(const KnownProcess& process, TimeNs time) {
   }
 }
 
-// A look that took long. What the process has mapped since then is known better.
+// What a look saw, where records may have told what is newer: that is known better.
 void Pipeline::map_late(ProcessEntry& entry, const KnownProcess& process, TimeNs time) {
   for (profile::MappingRecord mapping : process.mappings) {
     mapping.time = time;

@@ -93,6 +93,13 @@ class Pipeline : public Input {
   // Whether the recorded times of PEBS samples are those of the buffer's drain, by their own testimony.
   bool pebs_times_doubted() const { return pebs_watch_.doubted(); }
   std::vector<Problem> take_problems() { return problems_.take(); }
+  // Processes of which records of mappings were lost since the last call, and when. A look at each says what
+  // is mapped now.
+  struct MapsLost {
+    ProcessId process;
+    TimeNs time = 0;
+  };
+  std::vector<MapsLost> take_lost_maps() { return std::exchange(lost_maps_, {}); }
   // Whether the last message was taken; if not, nobody else is to keep anything of it.
   bool took_message() const { return took_message_; }
   AgentMessages& messages() { return messages_; }
@@ -128,6 +135,7 @@ class Pipeline : public Input {
   void kernel_symbol(const capture::Batch& batch, const capture::Event& event);
   void mapped(const capture::Batch& batch, const capture::Event& event);
   void look_again(TimeNs watermark);
+  void take_look(ProcessEntry& entry, const KnownProcess& process);
   void map_again(const KnownProcess& process, TimeNs time);
   void map_late(ProcessEntry& entry, const KnownProcess& process, TimeNs time);
   static void note_code(ProcessEntry& entry, const profile::MappingRecord& mapping);
@@ -197,6 +205,8 @@ class Pipeline : public Input {
     KnownProcess process;
     TimeNs time = 0;
   };
+  void note_lost_maps(const capture::RingLayout& layout, const capture::Event& event);
+  std::vector<MapsLost> lost_maps_;
   std::deque<Look> looks_;  // to be taken when the watermark gets there
   TimeNs now_ = kTimeMin;
   TimeNs round_ = kTimeMin;

@@ -94,13 +94,15 @@ class CodeOfMappings {
   using Mappings = std::vector<profile::MappingRecord>;
 
   void keep(Mappings& to, const MapsLine& line, const FilesOfMappings::File& file) {
+    if (to.size() >= kMostMappings) return;
     const std::uint64_t size = line.end - line.begin;
     to.push_back({process_, kTimeMin, line.begin, size, line.offset, file.path, file.build_id});
   }
   // Some programs move their text to memory of no file, at its own address. So what lies between two mappings
   // of one file is not told: it is that file's code.
   void end_nameless(const std::string& file) {
-    if (file != file_before_) code_.insert(code_.end(), nameless_.begin(), nameless_.end());
+    if (file != file_before_ && code_.size() < kMostMappings)
+      code_.insert(code_.end(), nameless_.begin(), nameless_.end());
     nameless_.clear();
     file_before_ = file;
   }
@@ -132,6 +134,7 @@ std::string cgroup_of(const std::filesystem::path& proc, std::int32_t pid) {
 std::vector<pipeline::MemoryMapping> memory_of(const std::filesystem::path& proc, std::int32_t pid) {
   std::vector<pipeline::MemoryMapping> all;
   for_each_mapping(os::living_folder(proc, pid), [&](const MapsLine& line) {
+    if (all.size() >= kMostMemory) return;
     all.push_back({line.begin, line.end - line.begin, line.protection[0] == 'r', line.protection[1] == 'w',
                    line.protection[2] == 'x', line.protection[3] == 's', line.name});
   });

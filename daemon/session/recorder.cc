@@ -438,6 +438,7 @@ void Recorder::control() {
       next_foreign_ = kTimeMin;
     }
     foreign_.say();
+    for (const auto& [process, since] : pipeline_.take_lost_maps()) sampled_.look_again(process, since);
     sampled_.take_looks();
     input_.advance(first_looks_.known_until(foreign_.known_until(os_.now())));
     requests_.do_all([this] { publish(); });

@@ -75,6 +75,16 @@ void SampledProcesses::take_looks() {
       });
 }
 
+void SampledProcesses::look_again(ProcessId process, TimeNs since) {
+  const auto found =
+      std::ranges::find_if(sampled_, [&](const ProcessSampling& each) { return each.process == process; });
+  if (found == sampled_.end()) return;
+  parts_.on_problem({process,
+                     "more was mapped at once, by whatever process, than the kernel's ring holds: records of "
+                     "mappings were lost, and what this process has mapped is read again"});
+  looks_.again(process, since, capture::wants_memory_map(found->options));
+}
+
 Status SampledProcesses::open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
                               const Origin& origin, const std::string& note) {
   const ProcessId id = process.process;

@@ -48,6 +48,8 @@ class SampledProcesses {
   // The same by its number and name of now.
   Status open_running(ProcessId process, const capture::CaptureOptions& options, const Origin& origin);
   void take_looks();
+  // Records of what it has mapped were lost.
+  void look_again(ProcessId process, TimeNs since);
   // Other events take the place of those that are open, which stay if that fails; `options` are settled.
   Result<capture::Attached> replace(ProcessSampling& sampled, const capture::CaptureOptions& options);
   // The same with options as they are asked for, which hold from now on.

@@ -29,13 +29,15 @@ class ScriptedInput {
   }
 
   // The clock and the ring: before anything else.
-  void open(std::int32_t pid = -1, capture::RecordClock record_clock = capture::RecordClock::kMonotonicRaw) {
+  void open(std::int32_t pid = -1, capture::RecordClock record_clock = capture::RecordClock::kMonotonicRaw,
+            bool shared = false) {
     clock::Conversion piece;
     piece.mult = 1;
     input_.on_clock(piece, false);
     capture::RingLayout layout;
     layout.pid = pid;
     layout.clock = record_clock;
+    layout.shared = shared;
     layout.formats.push_back(format_);
     input_.on_ring(layout);
   }

@@ -63,6 +63,7 @@ struct RingLayout {
   RecordClock clock = RecordClock::kMonotonicRaw;
   std::vector<EventFormat> formats;
   std::vector<EventIdEntry> ids;
+  bool shared = false;  // a part of a ring for all processes, without samples: what was lost may be anybody's
   bool operator==(const RingLayout&) const = default;
 };
 

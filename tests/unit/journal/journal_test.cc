@@ -34,6 +34,8 @@ void act(pipeline::Input& input, int turns = 300) {
   pipeline::KnownProcess known{process, "engine"};
   known.memory = {{0x1000, 0x1000, true, true, false, false, "[heap]"},
                   {0x5000, 0x1000, true, false, true, true, ""}};
+  known.since = ms(1) / 2;
+  known.more = true;
   input.on_known_process(known);
   script.hello(process, 1, ms(1));
   script.load(process, ms(2), test::small_plan(1));

@@ -105,6 +105,44 @@ TEST_F(Mappings, ALookThatTookLongEndsNothingThatIsNewer) {
   EXPECT_EQ(told(), (Told{"90 /tmp/new.so 5", "50 /bin/engine 1", "50 /tmp/old.so 5"}));
 }
 
+// All of a later look is taken at once, when its last part is there: what no part has is gone.
+TEST_F(Mappings, ALaterLookInPartsIsOne) {
+  KnownProcess known{{42, 7}, "engine"};
+  known.more = true;
+  known.mappings = {{{42, 7}, kTimeMin, 0x1000, 0x1000, 0, "/bin/engine"}};
+  pipeline.on_known_process(known);
+  known.more = false;
+  known.mappings = {{{42, 7}, kTimeMin, 0x5000, 0x1000, 0, "/tmp/a.so"}};
+  pipeline.on_known_process(known);
+  EXPECT_EQ(told(), (Told{"-1 /bin/engine 1", "-1 /tmp/a.so 5"})) << "the first";
+  known.since = ms(50);
+  known.more = true;
+  known.mappings = {{{42, 7}, kTimeMin, 0x1000, 0x1000, 0, "/bin/engine"}};
+  pipeline.on_known_process(known);
+  pipeline.flush(ms(60));
+  known.more = false;
+  known.mappings = {{{42, 7}, kTimeMin, 0x7000, 0x1000, 0, "/tmp/c.so"}};
+  pipeline.on_known_process(known);
+  read();
+  EXPECT_EQ(told(), (Told{"-1 /bin/engine 1", "-1 /tmp/a.so 5", "50 //anon 5", "50 /tmp/c.so 7"}));
+}
+
+// Records of other processes may have filled a ring that all share. No sample is lost with them.
+TEST_F(Mappings, WhatASharedRingLostIsLookedAtAgain) {
+  script.open(42, capture::RecordClock::kMonotonicRaw, true);
+  KnownProcess known{{42, 7}, "engine"};
+  pipeline.on_known_process(known);
+  for (int i = 0; i < 3; ++i)
+    script.record(test::RecordBytes(PERF_RECORD_LOST, 0).u64(0).u64(30'000), 42, ms(5) + i);
+  read();
+  const auto lost = pipeline.take_lost_maps();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].process.pid, 42);
+  EXPECT_EQ(lost[0].time, ms(5));
+  EXPECT_TRUE(pipeline.take_lost_maps().empty());
+  EXPECT_EQ(pipeline.total().lost_ring, 0u);
+}
+
 class FewMappings : public Mappings {
  protected:
   static PipelineOptions few() {

@@ -1,6 +1,7 @@
 // What a process had mapped is read elsewhere: attribution waits for it, but not for ever.
 #include "daemon/session/first_looks.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -110,6 +111,51 @@ TEST_F(FirstLooksTest, OneThatIsGoneIsNotTold) {
   read_files();
   take();
   EXPECT_TRUE(told_.empty());
+}
+
+// A process may have mapped as much as it likes. It is told in parts, which end where the process does.
+TEST_F(FirstLooksTest, MuchIsToldInParts) {
+  constexpr std::size_t kMappings = 1200;
+  std::string maps;
+  for (std::size_t i = 1; i <= kMappings; ++i)
+    maps += fmt::format("{0:x}000-{0:x}800 r-xp 00000000 08:01 5  /nonexistent/engine\n", i);
+  os_.proc_files().write("42/maps", maps);
+  looks_.begin(kLooked, os_.time, false);
+  take();
+  read_files();
+  std::size_t all = 0;
+  for (int rounds = 0; rounds < 3; ++rounds) {
+    EXPECT_EQ(looks_.known_until(os_.time + 1), os_.time) << "what is missing is awaited";
+    told_.clear();
+    take();
+    ASSERT_EQ(told_.size(), 1u);
+    EXPECT_LE(told_[0].mappings.size(), FirstLooks::kMostOfUser);
+    all += told_[0].mappings.size();
+    EXPECT_EQ(told_[0].more, rounds < 2);
+  }
+  EXPECT_EQ(all, kMappings);
+  EXPECT_EQ(looks_.known_until(os_.time + 1), os_.time + 1);
+}
+
+TEST_F(FirstLooksTest, LostRecordsAreMadeUpForOnceASecond) {
+  looks_.again(kLooked, os_.time - 5, false);
+  looks_.again(kLooked, os_.time, false);  // it waits already
+  take();
+  read_files();
+  take();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].since, kLookedAt - 5);
+  os_.time += 1000;
+  looks_.again(kLooked, os_.time, false);
+  take();
+  read_files();
+  take();
+  EXPECT_EQ(told_.size(), 1u) << "too soon";
+  os_.time += FirstLooks::kApart;
+  take();
+  read_files();
+  take();
+  EXPECT_EQ(told_.size(), 2u);
 }
 
 // Beyond what a user may ask for at once, looks wait for their turn: none is left out.
