@@ -20,7 +20,7 @@ class FirstLooks {
   static constexpr TimeNs kMostHeldBack = 300'000'000, kGivenUpAfter = 30'000'000'000;
 
   // `os` must outlive this. `run`: see FileWork.
-  FirstLooks(const os::Os& os, unwind::FileWork::Run run) : os_(os), work_(std::move(run)) {}
+  FirstLooks(os::Os& os, unwind::FileWork::Run run) : os_(os), work_(std::move(run)) {}
 
   // `memory`: all of the process's memory, not its code alone. `since`: before its events were opened.
   void begin(ProcessId process, TimeNs since, bool memory);
@@ -48,7 +48,7 @@ class FirstLooks {
   };
   bool is_over(Look& look, const Tell& tell, const GiveUp& give_up);
 
-  const os::Os& os_;
+  os::Os& os_;
   unwind::FileWork work_;
   std::deque<Look> looks_;
 };

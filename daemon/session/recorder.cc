@@ -569,7 +569,8 @@ void Recorder::finish_flushes() {
 
 // Whether everything up to `time` was read and said.
 bool Recorder::arrived(TimeNs time) {
-  return pipeline_.settled() >= time && (sampled_.all().empty() || pipeline_.horizon() >= time);
+  return pipeline_.settled() >= time && (sampled_.all().empty() || pipeline_.horizon() >= time) &&
+         first_looks_.known_until(os_.now()) >= time;
 }
 
 void Recorder::tell_problems() {
