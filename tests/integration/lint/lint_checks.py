@@ -17,6 +17,7 @@ FAULTS = [
     ("check_folders.py", "daemon/query/reports/plan_report.cc", "int session = 0;\n", "session"),
     ("check_folders.py", "docs/ARCHITECTURE.md", ("| `agent/postgres/` |", "| `agent/elsewhere/` |"), "agent/postgres is not in the table"),
     ("check_folders.py", "viewer/cli/CMakeLists.txt", ("tailor_render tailor_import ", "tailor_render "), "does not link tailor_import"),
+    ("check_folders.py", "agent/postgres/walk.c", '#include "plans.h"\n', "agent/postgres: walk uses itself"),
     ("check_links.py", "docs/tags.md", "[x](nowhere.md)\n", "docs/tags.md"),
     ("check_links.py", "docs/tags.md", "[x](capture.md#no-such-place)\n", "docs/tags.md"),
     ("check_errors.py", "daemon/query/reports/plan_report.cc", 'tailor::Error planted() { return tailor::Error{"no kind"}; }\n', "plan_report.cc"),
