@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/stack_rules.h"
 #include "daemon/query/reports/thread_begins.h"
 #include "daemon/query/symbols/name_pattern.h"
