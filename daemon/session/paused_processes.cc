@@ -29,7 +29,7 @@ Result<std::vector<ProcessId>> PausedProcesses::pause(std::optional<std::int32_t
     const bool open = each.is_sampling();
     if (!is_asked_for(each.process, pid) || !each.pause()) continue;
     // Not when the end is told: what is used until then is in no sample.
-    parts_.cpu.look(each.process, each.user_mode_only);
+    cpu_.look(each.process, each.user_mode_only);
     if (open) sampled_.close(each);
     processes.push_back(each.process);
   }
@@ -54,7 +54,7 @@ void PausedProcesses::closed(const ProcessSampling& before, TimeNs time) {
   paused_.insert_or_assign(before.process, Paused{std::move(options), before.origin});
   pauses_.begin(before.process, time);
   sampled_.set_why_not(before.process, kWhyPaused);
-  parts_.facts.pauses(pauses_.list());
+  facts_.pauses(pauses_.list());
 }
 
 Result<Resumed> PausedProcesses::resume(std::optional<std::int32_t> pid,
@@ -67,7 +67,7 @@ Result<Resumed> PausedProcesses::resume(std::optional<std::int32_t> pid,
   if (pid && which.empty()) return not_found(fmt::format("process {} is not paused", *pid));
   Resumed resumed;
   for (ProcessId process : which) go_on(process, ignored, resumed);
-  parts_.facts.pauses(pauses_.list());
+  facts_.pauses(pauses_.list());
   return resumed;
 }
 
@@ -75,8 +75,8 @@ Result<Resumed> PausedProcesses::resume(std::optional<std::int32_t> pid,
 void PausedProcesses::go_on(ProcessId process, const std::function<std::string(ProcessId)>& ignored,
                             Resumed& resumed) {
   const Paused how = paused_.extract(process).mapped();
-  pauses_.end(process, parts_.os.now());
-  parts_.cpu.close(process);
+  pauses_.end(process, os_.now());
+  cpu_.close(process);
   sampled_.forget_why_not(process);
   if (std::string why = ignored(process); !why.empty()) {
     resumed.problems.push_back(fmt::format("process {}: {}", process.pid, why));
@@ -88,7 +88,7 @@ void PausedProcesses::go_on(ProcessId process, const std::function<std::string(P
     return;
   }
   // It ended while it was paused: nothing is left to go on with, and nothing is wrong.
-  const auto there = os::identify(parts_.os, process.pid);
+  const auto there = os::identify(os_, process.pid);
   if (opened.error().code == ESRCH || !there.ok() || *there != process) return;
   resumed.problems.push_back(fmt::format("process {}: {}", process.pid, opened.error().message));
   sampled_.set_why_not(process, opened.error().message);
@@ -98,8 +98,8 @@ std::string PausedProcesses::pause_if_all_are(ProcessId process) {
   if (!paused_.contains(process)) {
     if (!pauses_.all()) return {};
     paused_.emplace(process, Paused{capture_, {}});
-    pauses_.begin(process, parts_.os.now());
-    parts_.facts.pauses(pauses_.list());
+    pauses_.begin(process, os_.now());
+    facts_.pauses(pauses_.list());
   }
   sampled_.set_why_not(process, kWhyPaused);
   return kWhyPaused;
@@ -107,8 +107,8 @@ std::string PausedProcesses::pause_if_all_are(ProcessId process) {
 
 void PausedProcesses::forget(ProcessId process) {
   if (paused_.erase(process) == 0) return;
-  pauses_.end(process, parts_.os.now());
-  parts_.facts.pauses(pauses_.list());
+  pauses_.end(process, os_.now());
+  facts_.pauses(pauses_.list());
 }
 
 bool PausedProcesses::is_on_request(ProcessId process) const {

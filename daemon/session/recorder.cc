@@ -117,13 +117,13 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
             if (how.kernel_code) return capture::open_kernel_watch(with, how, bpf::loaded_programs);
             return opener_.open(with, pid, how);
           }),
-      parts_{os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_},
-      names_(parts_, std::move(options_.name_functions), options_.namer),
-      sampled_(parts_, pebs_trust_, overhead_, foreign_, first_looks_),
-      changes_(parts_, sampled_, pebs_trust_, overhead_),
-      rates_(parts_, sampled_, changes_, options_.capture),
-      paused_(parts_, sampled_, options_.capture),
-      rules_(parts_, sampled_, paused_, options_.capture, options_.rules) {
+      names_(os, pipeline_, input_, on_problem_, std::move(options_.name_functions), options_.namer),
+      sampled_({os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_}, pebs_trust_, overhead_,
+               foreign_, first_looks_),
+      changes_({os, pipeline_, reader_, clock_, on_problem_}, sampled_, pebs_trust_, overhead_),
+      rates_(os, facts_, on_problem_, sampled_, changes_, options_.capture),
+      paused_(os, cpu_, facts_, sampled_, options_.capture),
+      rules_(os, pipeline_, on_problem_, sampled_, paused_, options_.capture, options_.rules) {
   sampled_.set_is_ready([this](const capture::CaptureOptions& how) { return opener_.is_ready(os_, how); });
   sampled_.set_on_opened([this](const pipeline::KnownProcess& process) { names_.known(process); });
 }

@@ -5,9 +5,11 @@
 #include <set>
 #include <string>
 
+#include "daemon/os/os.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/session/on_problem.h"
 #include "daemon/session/paused_processes.h"
 #include "daemon/session/process_rules.h"
-#include "daemon/session/recording_parts.h"
 #include "daemon/session/sampled_processes.h"
 
 namespace tailor::session {
@@ -16,8 +18,9 @@ namespace tailor::session {
 class RuleFollower {
  public:
   // `capture`: of every process that is sampled. All must outlive this.
-  RuleFollower(const RecordingParts& parts, SampledProcesses& sampled, PausedProcesses& paused,
-               const capture::CaptureOptions& capture, ProcessRules rules);
+  RuleFollower(os::Os& os, pipeline::Pipeline& pipeline, const OnProblem& on_problem,
+               SampledProcesses& sampled, PausedProcesses& paused, const capture::CaptureOptions& capture,
+               ProcessRules rules);
 
   // Other rules from now on: what they no longer choose is sampled no more. look() is to follow.
   void set(ProcessRules rules);
@@ -37,7 +40,9 @@ class RuleFollower {
   void sample_chosen();
   bool may_choose(ProcessId process) const;
 
-  const RecordingParts& parts_;
+  os::Os& os_;
+  pipeline::Pipeline& pipeline_;
+  const OnProblem& on_problem_;
   SampledProcesses& sampled_;
   PausedProcesses& paused_;
   const capture::CaptureOptions& capture_;

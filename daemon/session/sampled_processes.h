@@ -11,14 +11,20 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/capture/host/capture_reader.h"
+#include "daemon/os/os.h"
 #include "daemon/pipeline/input.h"
+#include "daemon/pipeline/pipeline.h"
 #include "daemon/session/capture_queue.h"
+#include "daemon/session/cpu_accounts.h"
 #include "daemon/session/first_looks.h"
 #include "daemon/session/foreign_processes.h"
+#include "daemon/session/live_clock.h"
+#include "daemon/session/on_problem.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/pebs_trust.h"
 #include "daemon/session/process_sampling.h"
-#include "daemon/session/recording_parts.h"
+#include "daemon/session/recording_facts.h"
 #include "proto/base/result.h"
 
 namespace tailor::session {
@@ -26,8 +32,18 @@ namespace tailor::session {
 // Control thread only.
 class SampledProcesses {
  public:
+  struct Parts {
+    os::Os& os;
+    pipeline::Pipeline& pipeline;
+    pipeline::Input& input;
+    capture::CaptureReader& reader;
+    const LiveClock& clock;
+    CpuAccounts& cpu;
+    RecordingFacts& facts;
+    const OnProblem& on_problem;
+  };
   // All must outlive this.
-  SampledProcesses(const RecordingParts& parts, PebsTrust& pebs_trust, OverheadControl& overhead,
+  SampledProcesses(const Parts& parts, PebsTrust& pebs_trust, OverheadControl& overhead,
                    ForeignProcesses& foreign, FirstLooks& looks)
       : parts_(parts), pebs_trust_(pebs_trust), overhead_(overhead), foreign_(foreign), looks_(looks) {}
 
@@ -89,7 +105,7 @@ class SampledProcesses {
   void tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on);
   void add_counted(const std::vector<capture::CountedTime>& times);
 
-  const RecordingParts& parts_;
+  const Parts parts_;
   OnOpened on_opened_;
   IsReady is_ready_;
   PebsTrust& pebs_trust_;
