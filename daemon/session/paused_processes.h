@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,16 +48,16 @@ class PausedProcesses {
   void forget(ProcessId process);
 
   bool all() const { return pauses_.all(); }
-  bool contains(ProcessId process) const { return paused_.contains(process); }
+  bool contains(ProcessId process) const {
+    return sampled_.states().state(process) == SamplingState::kPaused;
+  }
   // Whether it is paused, and was sampled on request.
   bool is_on_request(ProcessId process) const;
   const Pauses& pauses() const { return pauses_; }
 
  private:
-  struct Paused {
-    capture::CaptureOptions options;
-    Origin origin;
-  };
+  // The one of that number, or all.
+  std::vector<ProcessId> paused_of(std::optional<std::int32_t> pid) const;
   void go_on(ProcessId process, const std::function<std::string(ProcessId)>& ignored, Resumed& resumed);
 
   os::Os& os_;
@@ -67,7 +66,6 @@ class PausedProcesses {
   SampledProcesses& sampled_;
   const capture::CaptureOptions& capture_;
   Pauses pauses_;
-  std::map<ProcessId, Paused> paused_;
 };
 
 }  // namespace tailor::session

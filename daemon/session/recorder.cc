@@ -219,9 +219,10 @@ void Recorder::detach(ProcessId process) {
   run([&] {
     if (is_registered(pipeline_, process)) return;
     ProcessSampling* sampled = sampled_.find(process);
-    if (sampled != nullptr && sampled->origin.on_request) sampled_.leave(*sampled, kRequestIsOver);
+    if (sampled != nullptr && sampled->origin.on_request)
+      sampled_.leave(*sampled, SamplingEvent::kLeave, kRequestIsOver);
     if (!paused_.is_on_request(process)) return;
-    sampled_.set_why_not(process, kRequestIsOver);
+    sampled_.states().set_why_not(process, kRequestIsOver);
     paused_.forget(process);
   });
 }
@@ -410,7 +411,7 @@ void Recorder::on_gone(const registration::PeerGone& event) {
   literals_.gone(event.process);
   // It stays in the status until the next sweep has looked for it.
   if (event.reason == registration::GoneReason::kProcessExit)
-    sampled_.set_why_not(event.process, "it has ended");
+    sampled_.states().set_why_not(event.process, "it has ended");
 }
 
 void Recorder::on_refused(const registration::PeerRefused& event) {
@@ -518,26 +519,21 @@ bool Recorder::take_chunk(capture::RingChunk& chunk, unwind::Patience* patience)
 
 // Its events are closed, and everything they took was handed over.
 void Recorder::recording_ended(const RecordingEnded& ended) {
-  const std::optional<ProcessSampling> before = sampled_.ended(ended);
-  if (!before) return;
-  switch (before->state()) {
-    case SamplingState::kPausing:
-      if (!ending_) paused_.closed(*before, ended.time);
-      return;
-    case SamplingState::kLeaving:
-      rates_.forget(before->process);
-      return;
-    case SamplingState::kReopening:
-      if (!ending_ && changes_.reopen(*before)) return;
-      break;
-    case SamplingState::kSampling:
-      if (!ending_ && os::has_memory(os_, before->process)) tell_closed(before->process);
-      break;
+  const auto over = sampled_.ended(ended);
+  if (!over) return;
+  const ProcessSampling& before = over->sampling;
+  if (over->state == SamplingState::kPausing) {
+    if (!ending_) paused_.closed(before, ended.time);
+    return;
   }
-  rates_.forget(before->process);
-  if (!os::has_memory(os_, before->process)) sampled_.forget_why_not(before->process);
+  if (over->state == SamplingState::kReopening && !ending_ && changes_.reopen(before)) return;
+  rates_.forget(before.process);
+  if (over->state == SamplingState::kLeaving || over->state == SamplingState::kIgnoring) return;
+  const bool lives = os::has_memory(os_, before.process);
+  if (over->state == SamplingState::kSampling && !ending_ && lives) tell_closed(before.process);
+  if (!lives) sampled_.states().forget_why_not(before.process);
   input_.advance(os_.now());
-  input_.on_process_ended(before->process);
+  input_.on_process_ended(before.process);
 }
 
 // The process goes on, but its events do not, and nobody here has closed them.
@@ -545,7 +541,7 @@ void Recorder::tell_closed(ProcessId process) {
   constexpr const char* kWhy =
       "it executed a program that has the rights of another user or group, or that it may not read: Linux "
       "closes all events of a process then. `tailor record -p` samples it while it runs";
-  sampled_.set_why_not(process, kWhy);
+  sampled_.states().set_why_not(process, kWhy);
   on_problem_({process, kWhy});
 }
 
@@ -612,9 +608,8 @@ void Recorder::end_those_that_are_gone() {
   });
   for (ProcessId process : ended) {
     input_.on_process_ended(process);
-    sampled_.forget_why_not(process);
     paused_.forget(process);
-    rules_.forget(process);
+    sampled_.states().forget(process);
     rates_.forget(process);
   }
 }
@@ -631,7 +626,7 @@ std::string Recorder::sample_registered(ProcessId process) {
   if (std::string why = why_not_now(process); !why.empty()) return why;
   Status opened = sampled_.open_running(process, options_.capture, {});
   if (opened.ok()) return {};
-  sampled_.set_why_not(process, opened.error().message);
+  sampled_.states().set_why_not(process, opened.error().message);
   on_problem_({process, opened.error().message});
   return opened.error().message;
 }

@@ -2,7 +2,6 @@
 // all.
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "daemon/os/os.h"
@@ -32,11 +31,10 @@ class RuleFollower {
   bool is_waiting() const { return waits_; }
   // Why a process must not be sampled; "" if it may be.
   std::string why_ignored(ProcessId process);
-  // The process has ended.
-  void forget(ProcessId process);
 
  private:
   void settle_ignored();
+  void forget_refused();
   void sample_chosen();
   bool may_choose(ProcessId process) const;
 
@@ -47,8 +45,6 @@ class RuleFollower {
   PausedProcesses& paused_;
   const capture::CaptureOptions& capture_;
   ProcessRules rules_;
-  std::set<ProcessId> ignored_;  // registered ones
-  std::set<ProcessId> refused_;  // that rules choose, and that cannot be sampled
   bool waits_ = false;
 };
 

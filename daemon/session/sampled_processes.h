@@ -1,4 +1,4 @@
-// The processes whose events are open, and why others are not sampled. Opens events, puts others in their
+// The processes whose events are open, and the states of all. Opens events, puts others in their
 // place, closes them, and takes note of their end.
 #pragma once
 
@@ -24,6 +24,7 @@
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/pebs_trust.h"
 #include "daemon/session/process_sampling.h"
+#include "daemon/session/process_states.h"
 #include "daemon/session/recording_facts.h"
 #include "proto/base/result.h"
 
@@ -70,11 +71,16 @@ class SampledProcesses {
   Status change(ProcessSampling& sampled, const capture::CaptureOptions& options);
   // The events are closed. ended() follows.
   void close(const ProcessSampling& sampled) { parts_.reader.remove(sampled.recording); }
-  // The process goes on unsampled. False: that was so already.
-  bool leave(ProcessSampling& sampled, const std::string& why);
+  // The process goes on unsampled, `how`: kLeave or kIgnore. False: that was so already.
+  bool leave(ProcessSampling& sampled, SamplingEvent how, const std::string& why);
 
-  // The reader has finished a recording. Gives what is over; nothing, where other events are in its place.
-  std::optional<ProcessSampling> ended(const RecordingEnded& ended);
+  // The reader has finished a recording. Gives what is over, and the state until then; nothing, where other
+  // events are in its place.
+  struct Ended {
+    ProcessSampling sampling;
+    SamplingState state;
+  };
+  std::optional<Ended> ended(const RecordingEnded& ended);
 
   std::vector<ProcessSampling>& all() { return sampled_; }
   std::size_t count() const { return sampled_.size(); }
@@ -92,10 +98,9 @@ class SampledProcesses {
   void set_notes(std::vector<std::string> notes) { notes_ = std::move(notes); }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
 
-  // Why a process is not sampled; "" where nothing is known.
-  std::string why_not(ProcessId process) const;
-  void set_why_not(ProcessId process, std::string why) { why_not_[process] = std::move(why); }
-  void forget_why_not(ProcessId process) { why_not_.erase(process); }
+  // Of these processes and of those that are not sampled.
+  ProcessStates& states() { return states_; }
+  const ProcessStates& states() const { return states_; }
 
  private:
   // Makes of what was asked for what can be opened. `note`: what of it cannot, "" for nothing.
@@ -112,11 +117,11 @@ class SampledProcesses {
   OverheadControl& overhead_;
   ForeignProcesses& foreign_;
   FirstLooks& looks_;
+  ProcessStates states_;
   std::vector<ProcessSampling> sampled_;
   std::uint64_t opened_ = 0;
   std::map<capture::RecordingNumber, ProcessId> replaced_;  // by a newer one, and still to end
-  std::map<ProcessId, std::string> why_not_;
-  std::vector<std::string> notes_;  // of what is sampled
+  std::vector<std::string> notes_;                          // of what is sampled
   std::vector<capture::CountedTime> counted_;
 };
 
