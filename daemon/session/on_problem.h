@@ -1,4 +1,4 @@
-// Whom a recording tells what is wrong.
+// The listener that a recording tells its problems.
 #pragma once
 
 #include <functional>

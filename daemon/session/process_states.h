@@ -14,7 +14,7 @@
 
 namespace tailor::session {
 
-// Who wants that a process is sampled. It outlasts pauses.
+// On whose account a process is sampled. It outlasts pauses.
 struct Origin {
   bool on_request = false;
   bool by_rule = false;                // it has not registered

@@ -82,7 +82,7 @@ void Recorder::wait_and_listen(bool last) {
   (void)queue_.set_asleep(false);
 }
 
-// Whoever is registered is sampled, so that the reader sees it when one of them begins to work.
+// All registered processes are sampled, so that the reader sees it when one of them begins to work.
 bool Recorder::is_quiet() const {
   return listened_ - stirred_ > kQuietAfter && pipeline_.stats().pending == 0 && !foreign_.is_pending() &&
          !overhead_.enabled() && sampled_.count() >= server_->connection_count();

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "daemon/capture/host/capture_reader.h"
 #include "daemon/os/os.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/store_writer.h"
