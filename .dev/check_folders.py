@@ -104,6 +104,8 @@ LINKS = re.compile(r"target_link_libraries\(\s*(\w+)\s(.*?)\)", re.S)
 # The adapter for LLVM is one library for each version, made in a loop.
 MADE_IN_A_LOOP = {"${adapter}": "tailor_llvm"}
 ARCHITECTURE = pathlib.Path("docs/ARCHITECTURE.md")
+# Folders in which files use each other in no circle either.
+WITHOUT_CIRCLES = ["agent/postgres"]
 
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
 # Not the folder or its namespace, and not in a path.
@@ -144,20 +146,32 @@ def target_folder(quote: str, target: str, including: str) -> str | None:
     return None
 
 
-def circles() -> list[str]:
-    """Folders of USES that reach themselves."""
+def circles(uses: dict[str, set[str]]) -> list[str]:
+    """What reaches itself."""
     found = []
-    for start in USES:
-        seen, todo = set(), list(USES[start])
+    for start in uses:
+        seen, todo = set(), list(uses[start])
         while todo:
-            folder = todo.pop()
-            if folder in seen:
-                continue
-            seen.add(folder)
-            todo.extend(USES.get(folder, ()))
+            each = todo.pop()
+            if each not in seen:
+                seen.add(each)
+                todo.extend(uses.get(each, ()))
         if start in seen:
-            found.append(f".dev/check_folders.py: {start} uses itself through others")
+            found.append(start)
     return found
+
+
+def circles_of_files(folder: str, files: list[str]) -> list[str]:
+    """Files of a folder, a source and its header as one, that use each other in a circle."""
+    uses: dict[str, set[str]] = {}
+    for name in files:
+        path = pathlib.Path(name)
+        if path.parent.as_posix() != folder or path.suffix not in (".c", ".cc", ".h") or not path.exists():
+            continue
+        for _, target in INCLUDE.findall(path.read_text(errors="replace")):
+            if (path.parent / target).exists() and pathlib.Path(target).stem != path.stem:
+                uses.setdefault(path.stem, set()).add(pathlib.Path(target).stem)
+    return [f"{folder}: {stem} uses itself through others" for stem in circles(uses)]
 
 
 @dataclasses.dataclass
@@ -225,6 +239,7 @@ def check_libraries(includes: dict[str, set[str]], headers: dict[str, set[str]])
             if used in of_folder and not of_folder[used] & has:
                 bad.append(f"{target.file}: {name} includes {used} and does not link {' or '.join(sorted(of_folder[used]))}")
         for dep in sorted(linked):
+            # What stands for several: one of them is needed, and not what they bring along.
             group = set() if known[dep].sources else known[dep].links & set(known)
             if not {known[each].folder for each in {dep} | group} & (wanted | {folder}):
                 bad.append(f"{target.file}: {name} links {dep} and includes nothing of {known[dep].folder}")
@@ -265,7 +280,9 @@ def check_architecture(files: list[str]) -> list[str]:
 
 def main() -> int:
     files = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split()
-    bad = circles()
+    bad = [f".dev/check_folders.py: {folder} uses itself through others" for folder in circles(USES)]
+    for folder in WITHOUT_CIRCLES:
+        bad += circles_of_files(folder, files)
     for top in {f.split("/")[0] for f in files}:
         if top not in TOP_LEVEL and not top.startswith("."):
             bad.append(f"{top}: not a top-level folder of this project")

@@ -25,6 +25,10 @@ dev_lint() {
   python3 .dev/check_links.py || failed=1
   say "kinds of errors"
   python3 .dev/check_errors.py || failed=1
+  say "the HTTP interface: its contract, its page, its types"
+  python3 .dev/check_api.py || failed=1
+  say "plain English"
+  python3 .dev/check_words.py || failed=1
   say "figures of the benchmarks"
   python3 tests/bench/figures.py --check || failed=1
   say "the version"

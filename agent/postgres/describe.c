@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "describe.h"
 
 #include <math.h>
 
+#include "executor/executor.h"
 #include "executor/instrument.h"
 #include "mb/pg_wchar.h"
+
+#include "node_names.h"
+#include "objects.h"
+#include "overhead.h"
+#include "plan.h"
+#include "shown_plan.h"
+#include "statement.h"
+#include "utf8.h"
+#include "walk.h"
 
 #define NAME_BYTES 120
 
@@ -60,18 +72,6 @@ static void add_node(Description* plan, PlanState* node) {
     tailor_plan_builder_set_text(plan->builder, plan->level, component, "time", "in the Bitmap Heap Scan");
   add_actual_rows(plan, component, node);
   pfree(name.data);
-}
-
-const char* tailor_subplan_name(PlanState* node, PlanState* parent) {
-  List* lists[] = {parent->initPlan, parent->subPlan};
-  for (int i = 0; i < lengthof(lists); i++) {
-    ListCell* cell;
-    foreach (cell, lists[i]) {
-      SubPlanState* sub = lfirst_node(SubPlanState, cell);
-      if (sub->planstate == node) return sub->subplan->plan_name;
-    }
-  }
-  return NULL;
 }
 
 static void add_link(PlanState* node, PlanState* parent, void* context) {

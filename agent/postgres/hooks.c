@@ -1,17 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "hooks.h"
 
 #include <x86intrin.h>
 
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "common/pg_prng.h"
+#include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "optimizer/planner.h"
 #include "tailor/tag.h"
 #include "tcop/utility.h"
 #include "utils/memutils.h"
+
+#include "describe.h"
+#include "last_execution.h"
+#include "objects.h"
+#include "open_queries.h"
+#include "overhead.h"
+#include "phases.h"
+#include "plan.h"
+#include "plans.h"
+#include "query.h"
+#include "runs.h"
+#include "session.h"
+#include "settings.h"
+#include "slot.h"
+#include "statement.h"
+#include "wrap.h"
 
 static planner_hook_type next_planner = NULL;
 static ExecutorStart_hook_type next_start = NULL;

@@ -5,13 +5,18 @@
  * A statement may run as another user than the one who asks: that is how procedures with SECURITY DEFINER
  * work. Then the plan and its rows are of tables that the one who asks may not read.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "last_execution.h"
 
 #include "catalog/pg_authid.h"
+#include "executor/executor.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+
+#include "plan.h"
 
 static uint64_t last = 0;
 static const TailorPlan* plan_of_last = NULL;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes as EXPLAIN calls them. */
-#include "tailor_pg.h"
+#include "postgres.h"
 
+#include "node_names.h"
+
+#include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"

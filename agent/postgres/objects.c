@@ -4,9 +4,15 @@
  * stack says which node works. tailord reads the table with a sample where the slot names no node: in
  * executions without wrappers, and below those that have no wrapper of their own.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "objects.h"
+
+#include "executor/executor.h"
 
 #include "tailor/thread_area.h"
+
+#include "query.h"
 
 /* So many nodes most plans have. Their table needs no memory of its own. */
 #define FEW 24

@@ -3,7 +3,13 @@
  * The measured queries of this backend, found by their state. A session may have thousands of cursors open,
  * and each call of the executor looks for one of them. So they lie in buckets of a few.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "open_queries.h"
+
+#include "executor/executor.h"
+
+#include "query.h"
 
 #define BUCKET_BITS 10
 

@@ -5,13 +5,23 @@
  * costs a call is measured too and taken off its time. Both are measured by themselves, in a loop, so that
  * the part is an estimate.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "overhead.h"
 
 #include <time.h>
 
 #include "access/parallel.h"
 #include "common/pg_prng.h"
+#include "executor/executor.h"
 #include "executor/instrument.h"
+
+#include "plan.h"
+#include "query.h"
+#include "settings.h"
+#include "slot.h"
+#include "stubs.h"
+#include "walk.h"
 
 #define ROUNDS 4
 #define CALLS 1024

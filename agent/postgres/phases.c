@@ -7,9 +7,15 @@
  * A tag names a plan. Phases that work for no execution have a plan of their own, which has no components and
  * never runs.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "phases.h"
+
+#include "executor/executor.h"
 
 #include "tailor/tag.h"
+
+#include "slot.h"
 
 static const char* const kNames[TAILOR_PHASES] = {"planner",
                                                   "executor start",

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tailor_pg.h"
+#include "postgres.h"
 
+#include "plans.h"
+
+#include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "tailor/tag.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
+
+#include "describe.h"
+#include "last_execution.h"
+#include "node_names.h"
+#include "phases.h"
+#include "plan.h"
+#include "runs.h"
+#include "statement.h"
+#include "walk.h"
 
 /* Plans that a backend keeps told. Each costs the daemon some kilobytes. */
 #define PLANS_KEPT 256
@@ -23,35 +34,6 @@ typedef struct {
 static HTAB* known = NULL;
 static MemoryContext memory = NULL;
 static dlist_head by_use = DLIST_STATIC_INIT(by_use);
-
-/* ---- Walking ----------------------------------------------------------------------------------------------
- */
-
-typedef struct {
-  TailorVisit visit;
-  void* context;
-  PlanState* parent;
-} Walk;
-
-/* The scans that most short statements are. */
-static bool has_nothing_below(const PlanState* node) {
-  bool plain = IsA(node, IndexScanState) || IsA(node, IndexOnlyScanState) || IsA(node, SeqScanState);
-  return plain && !node->lefttree && !node->righttree && !node->initPlan && !node->subPlan;
-}
-
-static bool walk_node(PlanState* node, void* argument) {
-  Walk* walk = argument;
-  Walk below = {walk->visit, walk->context, node};
-  if (!node) return false;
-  walk->visit(node, walk->parent, walk->context);
-  if (has_nothing_below(node)) return false;
-  return planstate_tree_walker(node, walk_node, &below);
-}
-
-void tailor_walk(QueryDesc* query, TailorVisit visit, void* context) {
-  Walk walk = {visit, context, NULL};
-  walk_node(query->planstate, &walk);
-}
 
 /* ---- What tells plans of one statement apart
  * --------------------------------------------------------------- */

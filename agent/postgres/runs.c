@@ -4,7 +4,9 @@
  * backend, because an execution costs two messages to the daemon, and a mark in shared memory only
  * nanoseconds.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "runs.h"
 
 #include <arpa/inet.h>
 #include <x86intrin.h>
@@ -12,11 +14,21 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "commands/dbcommands.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/backend_status.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+
+#include "last_execution.h"
+#include "leader.h"
+#include "plan.h"
+#include "query.h"
+#include "session.h"
+#include "settings.h"
+#include "trace.h"
+#include "utf8.h"
 
 /* What short runs share is begun anew after so many cycles: some half a minute. */
 #define SHARED_CYCLES UINT64CONST(100000000000)
@@ -133,12 +145,6 @@ static void tell_workers(const TailorQuery* open, const QueryDesc* query) {
   int begin = open->piece.text ? (int)(open->piece.text - query->sourceText) : 0;
   told_run = open->run;
   set_leader(psprintf("%s %d %d", name, begin, open->piece.length));
-}
-
-bool tailor_leader_of_worker(TailorLeader* out) {
-  if (!IsParallelWorker() || !tailor_leader) return false;
-  int found = sscanf(tailor_leader, "%32[0-9a-f] %d %d", out->execution, &out->begin, &out->length);
-  return found == 3 && strlen(out->execution) == 32 && out->begin >= 0;
 }
 
 void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now) {

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "session.h"
 
 #include <link.h>
 #include <x86intrin.h>
 
 #include "access/parallel.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
+
+#include "phases.h"
+#include "settings.h"
+#include "slot.h"
+#include "waits.h"
 
 /* So many cycles of the TSC between two pumps: some tens of milliseconds. */
 #define PUMP_CYCLES UINT64CONST(100000000)
@@ -16,9 +24,6 @@
 #define QUEUE_BYTES (1024 * 1024)
 /* The socket and the memory of the marks. */
 #define DESCRIPTORS 2
-
-static uint64_t nobody = 0;
-uint64_t* tailor_slot = &nobody;
 
 static enum { NOT_STARTED, RUNNING, OUT_OF_USE } state = NOT_STARTED;
 bool tailor_listened = false;
@@ -59,7 +64,7 @@ static void end_session(int code, Datum argument) {
   if (state != RUNNING) return;
   state = OUT_OF_USE;
   tailor_listened = false;
-  tailor_slot = &nobody;
+  tailor_use_slot(NULL);
   tailor_agent_stop(0);
 }
 
@@ -88,7 +93,7 @@ static void start_session(void) {
     return;
   }
   state = RUNNING;
-  tailor_slot = tailor_thread_slot();
+  tailor_use_slot(tailor_thread_slot());
   declare_components();
   tailor_declare_phases();
   tailor_tell_waits();

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The settings tailor.*, with their meanings in words. */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "settings.h"
+
+#include <limits.h>
 
 #include "utils/guc.h"
 #if PG_VERSION_NUM >= 160000

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan as lines of text: the number of each node, its name as EXPLAIN has it, and what is known of it. */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "shown_plan.h"
 
 #include <math.h>
 
+#include "executor/executor.h"
 #include "executor/instrument.h"
 #include "utils/memutils.h"
+
+#include "node_names.h"
+#include "overhead.h"
+#include "plan.h"
+#include "walk.h"
 
 typedef struct {
   StringInfoData text;

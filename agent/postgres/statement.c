@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "statement.h"
 
 #include <ctype.h>
 
 #include "common/hashfn.h"
+#include "executor/executor.h"
 #include "mb/pg_wchar.h"
 #include "parser/scanner.h"
 #include "utils/memutils.h"
+
+#include "leader.h"
+#include "settings.h"
 
 #define DATE_BYTES 10
 /* A longer text is cut. */

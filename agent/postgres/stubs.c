@@ -8,7 +8,11 @@
  * a static stub puts returns[id] there afterwards (wrap.c says when). Each is 64 bytes or less; the call
  * frame information is right at every instruction.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "stubs.h"
+
+#include "slot.h"
 
 StaticAssertDecl(offsetof(PlanState, ExecProcNodeReal) == 0x20, "the stubs know where ExecProcNodeReal is");
 StaticAssertDecl(TAILOR_STUBS == 256, "the stubs below are made for so many ids");

@@ -1,8 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tailor_pg.h"
+/*
+ * tailor_pg: says to Tailor which plan node each backend of a PostgreSQL server works for. Each file has a
+ * header of its own, and uses only files below it:
+ *
+ *   hooks.c      where the server calls us
+ *   plans.c      the plans this backend has told about, by (query id, hash of the plan)
+ *   runs.c       executions and their labels; last_execution.c what a session is told of its last statement
+ *   wrap.c       the wrappers around ExecProcNode that keep the slot; stubs.c their short form
+ *   describe.c   a plan as a dictionary; shown_plan.c as text, for tailor_last_plan()
+ *   overhead.c   what the wrappers of a plan cost, and whether they are worth it
+ *   open_queries.c  the queries that are measured, by their state (query.h)
+ *   objects.c    the nodes of a query as objects that call stacks show
+ *   walk.c       the nodes of a query, one after the other; node_names.c as EXPLAIN calls them
+ *   session.c    the agent of this backend: start, pump
+ *   phases.c     what the backend does where no node runs
+ *   waits.c      what this backend waits for, and what the server calls it
+ *   trace.c      the trace that a statement belongs to; statement.c its text without its literals
+ *   leader.c     what parallel workers know of their leader
+ *   slot.c       the slot, and the tags of the plan that runs
+ *   settings.c   the settings tailor.*
+ *   utf8.c       texts of the server in the encoding of Tailor's messages
+ *
+ * A backend is one thread, so nothing here locks. Nothing here may wait or fail: where the agent cannot be
+ * had, or no daemon listens, queries run as if the extension were not loaded.
+ *
+ * PostgreSQL 15 marks what a library exports with nothing, so our headers say what is ours alone.
+ */
+#include "postgres.h"
 
 #include "fmgr.h"
 #include "miscadmin.h"
+
+#include "hooks.h"
+#include "settings.h"
+#include "waits.h"
 
 PG_MODULE_MAGIC;
 

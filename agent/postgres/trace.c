@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace that a statement belongs to, as the comment says with which it begins or ends. */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "trace.h"
 
 #include <ctype.h>
+
+#include "statement.h"
 
 /* Where a trace's context is looked for: so much of the text at its begin and at its end. */
 #define CONTEXT_BYTES 512

@@ -3,13 +3,16 @@
  * Texts of the server in UTF-8, the encoding of Tailor's messages. What cannot be converted arrives as '?'.
  * Nothing here raises an error, whatever bytes a text has.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "utf8.h"
 
 #include "access/xact.h"
 #include "catalog/pg_conversion.h"
 #include "catalog/pg_namespace.h"
 #include "common/string.h"
 #include "mb/pg_wchar.h"
+#include "utils/memutils.h"
 
 /* The server's own function from the database's encoding to UTF-8; InvalidOid: it has none. A user may define
  * another one in a schema of theirs, which is not called here. */

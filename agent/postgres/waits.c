@@ -4,11 +4,15 @@
  * memory, and tailord reads the word when the backend leaves the CPU. The numbers differ between versions, so
  * each session tells what this server calls them. Those that extensions made are shown as numbers.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
+
+#include "waits.h"
 
 #include "storage/ipc.h"
 #include "storage/lock.h"
 #include "storage/lwlock.h"
+#include "tailor/agent.h"
+#include "utils/memutils.h"
 #include "utils/wait_event.h"
 
 #define MOST_NAMES 1024

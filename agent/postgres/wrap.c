@@ -17,14 +17,21 @@
  * Bitmap Index Scan, BitmapAnd and BitmapOr have no such inputs: their time is in the Bitmap Heap Scan above.
  * Nodes of EvalPlanQual are made later, and work in the name of the node that rechecks.
  */
-#include "tailor_pg.h"
+#include "postgres.h"
 
+#include "wrap.h"
+
+#include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "tailor/tag.h"
 
-const uint64_t* tailor_tags = NULL;
-const uint64_t* tailor_returns = NULL;
+#include "objects.h"
+#include "open_queries.h"
+#include "query.h"
+#include "slot.h"
+#include "stubs.h"
+#include "walk.h"
 
 static bool is_ours(PlanState* node);
 static TupleTableSlot* first(PlanState* node);

@@ -158,7 +158,7 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
 
   static char id_;
   ModuleLineage& lineage_;
-  // What Fuse() made last, and of what.
+  // What fuse() made last, and of what.
   llvm::DebugLoc last_;
   Link last_both_;
   const llvm::DILocation* last_fused_ = nullptr;

@@ -15,7 +15,7 @@
 
 namespace tailor::jit {
 
-// Lifecycle: for each function, after its last machine pass, Begin() reads what was recorded, Repair() fills
+// Lifecycle: for each function, after its last machine pass, begin() reads what was recorded, repair() fills
 // the gaps, instructions() tells. Works on the order of the layout; changes nothing in the function. One
 // object serves the functions of a module, so that memory is taken once.
 class LocationRepair {
@@ -29,10 +29,10 @@ class LocationRepair {
   // `sets` receives the union of the owners where one machine instruction does the work of several.
   explicit LocationRepair(tagging::LinkPool& sets) : sets_(sets) {}
 
-  // Forgets the function before. `function` outlives what follows, until the next Begin().
+  // Forgets the function before. `function` outlives what follows, until the next begin().
   void begin(const llvm::MachineFunction& function);
 
-  // Forgets what was recorded of an instruction. Before Repair().
+  // Forgets what was recorded of an instruction. Before repair().
   void hide(std::size_t at) { instructions_[at].owner = {}, instructions_[at].own = {}; }
 
   // Gives every instruction without owner one that is inferred, in this order: the IR whose memory it

@@ -103,7 +103,7 @@ class TagCache {
  private:
   const SealerInput& input_;
   llvm::DenseMap<ComponentId, std::uint64_t> tags_;
-  Link last_;  // of Of(): none at first, whose tag is 0
+  Link last_;  // what of() took last: none at first, whose tag is 0
   std::uint64_t last_tag_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct SealerInput {
 // the compiler needs to know beside the module.
 Status number_module(const SealerInput& input, llvm::Module& module, SealedModule::State& state);
 
-// As QueryModule::Seal().
+// As QueryModule::seal().
 Result<SealedModule> seal_module(const SealerInput& input, std::unique_ptr<llvm::LLVMContext> context,
                                  std::unique_ptr<llvm::Module> module);
 

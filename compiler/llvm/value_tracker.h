@@ -23,7 +23,7 @@ class Loop;
 
 namespace tailor::jit {
 
-// Lifecycle: construct before the first pass, Attach() to the callbacks of the pass manager, Finish() after
+// Lifecycle: construct before the first pass, attach() to the callbacks of the pass manager, finish() after
 // the last pass. Between passes the debug locations and the tracker agree; within a pass the tracker is
 // ahead. One thread.
 class ValueTracker {

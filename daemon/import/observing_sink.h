@@ -6,13 +6,13 @@
 #include <set>
 #include <string>
 
-#include "daemon/profile/sink.h"
+#include "daemon/profile/forwarding_sink.h"
 
 namespace tailor::importer {
 
-class ObservingSink : public profile::ProfileSink {
+class ObservingSink : public profile::ForwardingSink {
  public:
-  explicit ObservingSink(profile::ProfileSink& out) : out_(out) {}
+  explicit ObservingSink(profile::ProfileSink& out) : ForwardingSink(out) {}
 
   // Files that are mapped by that path from now on are of that build.
   void add_build_id(const std::string& path, const std::string& id) {
@@ -28,17 +28,10 @@ class ObservingSink : public profile::ProfileSink {
   // When processes began, of those that began while it was recorded.
   const std::map<ProcessId, TimeNs>& forked() const { return forked_; }
 
-  void on_recording(const profile::RecordingInfo& info) override { out_.on_recording(info); }
   void on_process(const profile::ProcessRecord& process) override {
     if (process.forked != 0 && forked_.size() < kMostFiles)
       forked_.try_emplace(process.process, process.forked);
     out_.on_process(process);
-  }
-  void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override {
-    out_.on_thread(process, tid, name);
-  }
-  void on_component(ProcessId process, std::uint32_t id, const std::string& name) override {
-    out_.on_component(process, id, name);
   }
   void on_mapping(const profile::MappingRecord& mapping) override {
     const std::string name = mapping.path.substr(mapping.path.rfind('/') + 1);
@@ -50,20 +43,6 @@ class ObservingSink : public profile::ProfileSink {
     with_id.build_id = known->second;
     out_.on_mapping(with_id);
   }
-  void on_names(const profile::FileNames& names) override { out_.on_names(names); }
-  void on_region_kind(ProcessId process, const v1::RegionKind& kind) override {
-    out_.on_region_kind(process, kind);
-  }
-  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override {
-    out_.on_plan(process, loaded, plan);
-  }
-  void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override {
-    out_.on_code(process, loaded, code);
-  }
-  void on_code_unload(ProcessId process, TimeNs time, CodeId code) override {
-    out_.on_code_unload(process, time, code);
-  }
-  void on_execution(const profile::ExecutionRecord& execution) override { out_.on_execution(execution); }
   void on_samples(std::span<const profile::SampleRecord> samples) override {
     samples_ += samples.size();
     for (const profile::SampleRecord& sample : samples) {
@@ -74,8 +53,6 @@ class ObservingSink : public profile::ProfileSink {
     }
     out_.on_samples(samples);
   }
-  void on_activity(std::span<const profile::ActivityRecord> records) override { out_.on_activity(records); }
-  void on_accounting(const profile::Accounting& accounting) override { out_.on_accounting(accounting); }
   // That of the whole file is not a time, nor is one from before all times.
   void on_watermark(TimeNs watermark) override {
     if (watermark < 0) return;
@@ -84,7 +61,6 @@ class ObservingSink : public profile::ProfileSink {
 
  private:
   static constexpr std::size_t kMostFiles = std::size_t{1} << 20;
-  profile::ProfileSink& out_;
   std::map<std::string, std::string> build_ids_;
   std::map<ProcessId, std::string> jitdumps_;
   std::map<ProcessId, TimeNs> forked_;

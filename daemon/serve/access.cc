@@ -19,6 +19,16 @@ std::function<bool(const store::ExecutionRow&)> visible_to(const Access& access)
   return [&access](const store::ExecutionRow& row) { return access.sees(row.record); };
 }
 
+Status check(Needs needs, const Access& access) {
+  if (needs == Needs::kNothing || needs == Needs::kNothingAnywhere) return Ok{};
+  if (needs == Needs::kMetrics)
+    return access.see_all || access.metrics_only ? Status(Ok{}) : denied("metrics are of all users");
+  if (access.metrics_only) return denied("this token is for /metrics only");
+  if (needs == Needs::kControl && !access.control)
+    return denied("you may not change what the daemon samples (docs/security.md, \"Tokens\")");
+  return Ok{};
+}
+
 bool sees_sums_of(const Access& access, const std::optional<std::uint32_t>& uid) {
   return access.see_all || (access.labels.empty() && uid && access.uids && access.uids->contains(*uid));
 }

@@ -1,6 +1,7 @@
 // The asker of a request, with what it may see and do (docs/security.md).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "daemon/profile/sink.h"
 #include "daemon/store/catalogue.h"
+#include "proto/base/result.h"
 
 namespace tailor::serve {
 
@@ -29,6 +31,18 @@ struct Access {
 
   static Access everything() { return {std::nullopt, {}, false, true, true}; }
 };
+
+// What a path needs of whoever asks it (serve/route.h).
+enum class Needs : std::uint8_t {
+  kNothingAnywhere,  // nothing, at the door for metrics neither
+  kNothing,
+  kMetrics,  // a token for metrics, or one that sees everything; nothing at the door for metrics
+  kVisitor,  // to be somebody we know
+  kControl,  // and to be allowed to change what the daemon does
+};
+
+// Denied, with the reason, where `access` does not have what is needed.
+Status check(Needs needs, const Access& access);
 
 // Whether the sums of a user may be seen: they have no labels.
 bool sees_sums_of(const Access& access, const std::optional<std::uint32_t>& uid);

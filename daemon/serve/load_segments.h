@@ -6,6 +6,7 @@
 #include <string>
 
 #include "daemon/query/load/profile.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/store/catalogue.h"
 #include "proto/base/result.h"
 

@@ -14,7 +14,6 @@
 namespace tailor::serve {
 namespace {
 
-constexpr std::string_view kRoot = "/api/v1/";
 constexpr std::size_t kLongest = 400;  // bytes of a parameter's value
 
 template <typename Number>
@@ -157,73 +156,93 @@ ExecutionFilter take_execution_filter(Taker& take) {
   return filter;
 }
 
-std::optional<ViewKind> take_view(std::string_view name, Taker& take) {
-  if (name == "profile") return ProfileView{};
-  if (name == "threads") return ThreadsView{};
-  if (name == "sources") return SourcesView{};
-  if (name == "timeline") {
-    TimelineView view;
-    view.options.buckets =
-        take.number<std::uint32_t>("buckets", 1, query::kMaxBuckets).value_or(view.options.buckets);
-    view.options.lanes = static_cast<query::Lanes>(take.choice("lanes", {"all", "pipeline", "thread"}, 1));
-    view.options.by = static_cast<query::OwnedBy>(take.choice("by", {"operator", "task"}, 0));
-    return view;
+ViewKind take_timeline(Taker& take) {
+  TimelineView view;
+  view.options.buckets =
+      take.number<std::uint32_t>("buckets", 1, query::kMaxBuckets).value_or(view.options.buckets);
+  view.options.lanes = static_cast<query::Lanes>(take.choice("lanes", {"all", "pipeline", "thread"}, 1));
+  view.options.by = static_cast<query::OwnedBy>(take.choice("by", {"operator", "task"}, 0));
+  return view;
+}
+
+ViewKind take_flame(Taker& take) {
+  FlameView view;
+  if (const std::string* order = take.text("order")) {
+    auto parsed = query::parse_flame_order(*order);
+    if (!parsed) take.fail(parsed.error().message);
+    if (parsed) view.order = std::move(*parsed);
+    if (query::has_functions(view.order))
+      take.fail("functions are not levels here: executions/{id}/functions has them");
   }
-  if (name == "flame") {
-    FlameView view;
-    if (const std::string* order = take.text("order")) {
-      auto parsed = query::parse_flame_order(*order);
-      if (!parsed) take.fail(parsed.error().message);
-      if (parsed) view.order = std::move(*parsed);
-      if (query::has_functions(view.order))
-        take.fail("functions are not levels here: executions/{id}/functions has them");
-    }
-    return view;
-  }
-  if (name == "functions") {
-    FunctionsView view;
-    view.request.nodes = take.number<std::size_t>("nodes", 16, 4000).value_or(view.request.nodes);
-    if (const std::string* plan = take.text("plan")) view.request.plan_key = *plan;
-    return view;
-  }
-  if (name == "listing") {
-    ListingView view;
-    if (const std::string* plan = take.text("plan")) view.plan_key = *plan;
-    return view;
-  }
-  if (name == "memory") return MemoryView{take.number<std::size_t>("points", 0, 1'000'000).value_or(20'000)};
-  if (name == "samples")
-    return SamplesView{take.number<std::size_t>("limit", 1, 2'000'000).value_or(200'000),
-                       take.choice("many", {"refuse", "slices"}, 0) == 1};
-  if (name == "iterations") {
-    const std::size_t from = take.choice("from", {"marks", "samples", ""}, 2);
-    return IterationsView{from == 0   ? query::IterationsFrom::kMarks
-                          : from == 1 ? query::IterationsFrom::kSamples
-                                      : query::IterationsFrom::kBest};
-  }
-  return std::nullopt;
+  return view;
+}
+
+ViewKind take_functions(Taker& take) {
+  FunctionsView view;
+  view.request.nodes = take.number<std::size_t>("nodes", 16, 4000).value_or(view.request.nodes);
+  if (const std::string* plan = take.text("plan")) view.request.plan_key = *plan;
+  return view;
+}
+
+ViewKind take_listing(Taker& take) {
+  ListingView view;
+  if (const std::string* plan = take.text("plan")) view.plan_key = *plan;
+  return view;
+}
+
+ViewKind take_memory(Taker& take) {
+  return MemoryView{take.number<std::size_t>("points", 0, 1'000'000).value_or(20'000)};
+}
+
+ViewKind take_samples(Taker& take) {
+  return SamplesView{take.number<std::size_t>("limit", 1, 2'000'000).value_or(200'000),
+                     take.choice("many", {"refuse", "slices"}, 0) == 1};
+}
+
+ViewKind take_iterations(Taker& take) {
+  const std::size_t from = take.choice("from", {"marks", "samples", ""}, 2);
+  return IterationsView{from == 0   ? query::IterationsFrom::kMarks
+                        : from == 1 ? query::IterationsFrom::kSamples
+                                    : query::IterationsFrom::kBest};
+}
+
+template <typename View>
+ViewKind take_nothing(Taker&) {
+  return View{};
 }
 
 Error no_such_path(std::string_view path) {
   return not_found(fmt::format("there is no {}; docs/http-api.md lists the paths", path.substr(0, 100)));
 }
 
-// executions/{id} and what is below it.
-Result<Request> route_execution(std::string_view rest, std::string_view path, Taker& take) {
-  const std::size_t slash = rest.find('/');
-  auto target = parse_target(rest.substr(0, slash));
+// Of the paths below: `named` is what stands for the {...} of the path.
+template <typename Asked>
+Result<Request> ask(std::string_view, Taker&) {
+  return Request(Asked{});
+}
+
+// What is asked of one target, without parameters.
+template <typename Asked>
+Result<Request> ask_of_target(std::string_view named, Taker&) {
+  auto target = parse_target(named);
   if (!target) return target.error();
-  if (slash == std::string_view::npos) return Request(ExecutionRequest{*target});
-  const std::string_view name = rest.substr(slash + 1);
-  if (name == "bundle") return Request(BundleRequest{*target});
-  auto kind = take_view(name, take);
-  if (!kind) return no_such_path(path);
-  ViewRequest request{*target, {}, std::move(*kind)};
+  return Request(Asked{*target});
+}
+
+template <ViewKind (*take_kind)(Taker&)>
+Result<Request> ask_view(std::string_view named, Taker& take) {
+  auto target = parse_target(named);
+  if (!target) return target.error();
+  ViewRequest request{*target, {}, take_kind(take)};
   if (!std::holds_alternative<SourcesView>(request.kind)) request.filters = take_filters(take);
   return Request(std::move(request));
 }
 
-Result<Request> route_compare(Taker& take) {
+Result<Request> ask_executions(std::string_view, Taker& take) {
+  return Request(ExecutionsRequest{take_execution_filter(take)});
+}
+
+Result<Request> ask_compare(std::string_view, Taker& take) {
   CompareRequest request;
   for (auto [name, out] : {std::pair{"a", &request.a}, std::pair{"b", &request.b}}) {
     const std::string* id = take.text(name);
@@ -236,13 +255,13 @@ Result<Request> route_compare(Taker& take) {
   return Request(std::move(request));
 }
 
-HistoryRequest take_history(Taker& take) {
+Result<Request> ask_history(std::string_view, Taker& take) {
   HistoryRequest request;
   if (const std::string* text = take.text("fingerprint")) request.fingerprint = *text;
   take_range(take, request.since_ns, request.until_ns);
   request.by = static_cast<HistoryRequest::Period>(take.choice("by", {"hour", "day"}, 1));
   request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
-  return request;
+  return Request(std::move(request));
 }
 
 // `which`: a PauseRequest, ResumeRequest or RateRequest.
@@ -256,92 +275,160 @@ void take_which(Taker& take, Which& which) {
   }
 }
 
-Result<Request> route_control(std::string_view name, std::string_view path, Taker& take) {
-  constexpr std::uint32_t kMostHz = 50'000;
-  constexpr std::uint64_t kMostMs = std::uint64_t{7} * 86'400'000;
+Result<Request> ask_pause(std::string_view, Taker& take) {
   ControlCall call;
-  if (name == "pause") {
-    take_which(take, *call.asked.mutable_pause());
-  } else if (name == "resume") {
-    take_which(take, *call.asked.mutable_resume());
-  } else if (name == "rate") {
-    v1::RateRequest& rate = *call.asked.mutable_rate();
-    take_which(take, rate);
-    const auto hz = take.number<std::uint32_t>("hz", 0, kMostHz);
-    if (hz) rate.set_frequency(*hz);
-    if (const auto ms = take.number<std::uint64_t>("for_ms", 0, kMostMs)) rate.set_for_ns(*ms * 1'000'000);
-    if (!hz) take.fail("a rate takes hz: samples per second of CPU time, 0 for the rate of before");
-  } else {
-    return no_such_path(path);
-  }
+  take_which(take, *call.asked.mutable_pause());
   return Request(std::move(call));
 }
 
-Result<Request> route_request(std::string_view path, Taker& take) {
-  const std::string_view name = path.substr(std::min(path.size(), kRoot.size()));
-  if (name == "health") return Request(HealthRequest{});
-  if (name == "status") return Request(StatusRequest{});
-  if (name == "executions") return Request(ExecutionsRequest{take_execution_filter(take)});
-  if (name.starts_with("executions/")) return route_execution(name.substr(11), path, take);
-  if (name == "compare") return route_compare(take);
-  if (name.starts_with("control/")) return route_control(name.substr(8), path, take);
-  if (name == "fingerprints") {
-    FingerprintsRequest request;
-    request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
-    take_range(take, request.filter.since_ns, request.filter.until_ns);
-    request.order =
-        static_cast<FingerprintsRequest::Order>(take.choice("order", {"cpu", "executions", "elapsed"}, 0));
-    return Request(std::move(request));
+Result<Request> ask_resume(std::string_view, Taker& take) {
+  ControlCall call;
+  take_which(take, *call.asked.mutable_resume());
+  return Request(std::move(call));
+}
+
+Result<Request> ask_rate(std::string_view, Taker& take) {
+  constexpr std::uint32_t kMostHz = 50'000;
+  constexpr std::uint64_t kMostMs = std::uint64_t{7} * 86'400'000;
+  ControlCall call;
+  v1::RateRequest& rate = *call.asked.mutable_rate();
+  take_which(take, rate);
+  const auto hz = take.number<std::uint32_t>("hz", 0, kMostHz);
+  if (hz) rate.set_frequency(*hz);
+  if (const auto ms = take.number<std::uint64_t>("for_ms", 0, kMostMs)) rate.set_for_ns(*ms * 1'000'000);
+  if (!hz) take.fail("a rate takes hz: samples per second of CPU time, 0 for the rate of before");
+  return Request(std::move(call));
+}
+
+Result<Request> ask_fingerprints(std::string_view, Taker& take) {
+  FingerprintsRequest request;
+  request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
+  take_range(take, request.filter.since_ns, request.filter.until_ns);
+  request.order =
+      static_cast<FingerprintsRequest::Order>(take.choice("order", {"cpu", "executions", "elapsed"}, 0));
+  return Request(std::move(request));
+}
+
+Result<Request> ask_fingerprint(std::string_view named, Taker& take) {
+  constexpr std::size_t kLongestFingerprint = 64;
+  if (named.size() > kLongestFingerprint) return no_such_path("/api/v1/fingerprints/" + std::string(named));
+  FingerprintRequest request{std::string(named), {}};
+  take_range(take, request.filter.since_ns, request.filter.until_ns);
+  return Request(std::move(request));
+}
+
+Result<Request> ask_tag_cost(std::string_view, Taker& take) {
+  TagCostRequest request;
+  request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
+  take_range(take, request.filter.since_ns, request.filter.until_ns);
+  if (const std::string* text = take.text("fingerprint")) request.filter.fingerprint = *text;
+  return Request(std::move(request));
+}
+
+Result<Request> ask_host(std::string_view, Taker& take) {
+  HostRequest request;
+  take_range(take, request.since_ns, request.until_ns);
+  request.buckets = take.number<std::uint32_t>("buckets", 1, query::kMaxBuckets).value_or(90);
+  return Request(request);
+}
+
+using Ask = Result<Request> (*)(std::string_view named, Taker& take);
+
+struct PathRow {
+  Path path;
+  Ask ask = nullptr;  // of what the service answers
+};
+
+// Every path. A new one has its line here, its shape in openapi.json and its line in docs/http-api.md.
+// clang-format off
+constexpr PathRow kPathRows[] = {
+    {{"/", "GET", Needs::kNothing, Answerer::kPage, ""}},
+    {{"/index.html", "GET", Needs::kNothing, Answerer::kPage, ""}},
+    {{"/assets/*", "GET", Needs::kNothing, Answerer::kPage, ""}},
+    {{"/metrics", "GET", Needs::kMetrics, Answerer::kMetrics, ""}},
+    {{"/api/v1/openapi.json", "GET", Needs::kVisitor, Answerer::kContract, ""}},
+    {{"/api/v1/session", "POST, DELETE", Needs::kNothing, Answerer::kSession, "Session"}},
+    {{"/api/v1/live", "GET", Needs::kVisitor, Answerer::kLive, ""}},
+    {{"/api/v1/health", "GET", Needs::kNothingAnywhere, Answerer::kHealth, "Health"}, ask<HealthRequest>},
+    {{"/api/v1/status", "GET", Needs::kVisitor, Answerer::kService, "Status"}, ask<StatusRequest>},
+    {{"/api/v1/host", "GET", Needs::kVisitor, Answerer::kService, "Host"}, ask_host},
+    {{"/api/v1/executions", "GET", Needs::kVisitor, Answerer::kService, "Executions"}, ask_executions},
+    {{"/api/v1/executions/{id}", "GET", Needs::kVisitor, Answerer::kService, "Execution"}, ask_of_target<ExecutionRequest>},
+    {{"/api/v1/executions/{id}/profile", "GET", Needs::kVisitor, Answerer::kService, "Profile"}, ask_view<take_nothing<ProfileView>>},
+    {{"/api/v1/executions/{id}/timeline", "GET", Needs::kVisitor, Answerer::kService, "Timeline"}, ask_view<take_timeline>},
+    {{"/api/v1/executions/{id}/flame", "GET", Needs::kVisitor, Answerer::kService, "Flame"}, ask_view<take_flame>},
+    {{"/api/v1/executions/{id}/functions", "GET", Needs::kVisitor, Answerer::kService, "Functions"}, ask_view<take_functions>},
+    {{"/api/v1/executions/{id}/listing", "GET", Needs::kVisitor, Answerer::kService, "Listing"}, ask_view<take_listing>},
+    {{"/api/v1/executions/{id}/memory", "GET", Needs::kVisitor, Answerer::kService, "Memory"}, ask_view<take_memory>},
+    {{"/api/v1/executions/{id}/threads", "GET", Needs::kVisitor, Answerer::kService, "Threads"}, ask_view<take_nothing<ThreadsView>>},
+    {{"/api/v1/executions/{id}/iterations", "GET", Needs::kVisitor, Answerer::kService, "Iterations"}, ask_view<take_iterations>},
+    {{"/api/v1/executions/{id}/sources", "GET", Needs::kVisitor, Answerer::kService, "Sources"}, ask_view<take_nothing<SourcesView>>},
+    {{"/api/v1/executions/{id}/samples", "GET", Needs::kVisitor, Answerer::kService, "Samples"}, ask_view<take_samples>},
+    {{"/api/v1/executions/{id}/bundle", "GET", Needs::kVisitor, Answerer::kService, "Bundle"}, ask_of_target<BundleRequest>},
+    {{"/api/v1/compare", "GET", Needs::kVisitor, Answerer::kService, "Compare"}, ask_compare},
+    {{"/api/v1/fingerprints", "GET", Needs::kVisitor, Answerer::kService, "Fingerprints"}, ask_fingerprints},
+    {{"/api/v1/fingerprints/{fingerprint}", "GET", Needs::kVisitor, Answerer::kService, "Fingerprint"}, ask_fingerprint},
+    {{"/api/v1/history", "GET", Needs::kVisitor, Answerer::kService, "History"}, ask_history},
+    {{"/api/v1/tag-cost", "GET", Needs::kVisitor, Answerer::kService, "TagCosts"}, ask_tag_cost},
+    {{"/api/v1/control/pause", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_pause},
+    {{"/api/v1/control/resume", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_resume},
+    {{"/api/v1/control/rate", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_rate},
+};
+// clang-format on
+
+// What stands for the pattern's {...}, "" where it has none. Nothing: the path is another one.
+std::optional<std::string_view> fit(std::string_view pattern, std::string_view path) {
+  if (pattern.ends_with('*')) {
+    const std::string_view head = pattern.substr(0, pattern.size() - 1);
+    return path.starts_with(head) ? std::optional(std::string_view()) : std::nullopt;
   }
-  if (name.starts_with("fingerprints/")) {
-    FingerprintRequest request{std::string(name.substr(13)), {}};
-    if (request.fingerprint.empty() || request.fingerprint.size() > 64 ||
-        request.fingerprint.find('/') != std::string::npos)
-      return no_such_path(path);
-    take_range(take, request.filter.since_ns, request.filter.until_ns);
-    return Request(std::move(request));
+  const std::size_t open = pattern.find('{');
+  if (open == std::string_view::npos)
+    return pattern == path ? std::optional(std::string_view()) : std::nullopt;
+  const std::string_view head = pattern.substr(0, open), tail = pattern.substr(pattern.find('}') + 1);
+  if (path.size() <= head.size() + tail.size() || !path.starts_with(head) || !path.ends_with(tail))
+    return std::nullopt;
+  const std::string_view named = path.substr(head.size(), path.size() - head.size() - tail.size());
+  return named.find('/') == std::string_view::npos ? std::optional(named) : std::nullopt;
+}
+
+struct Found {
+  const PathRow* row = nullptr;
+  std::string_view named;
+};
+
+Found find_path_row(std::string_view path) {
+  for (const PathRow& row : kPathRows) {
+    if (const auto named = fit(row.path.pattern, path)) return {&row, *named};
   }
-  if (name == "history") return Request(take_history(take));
-  if (name == "tag-cost") {
-    TagCostRequest request;
-    request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
-    take_range(take, request.filter.since_ns, request.filter.until_ns);
-    if (const std::string* text = take.text("fingerprint")) request.filter.fingerprint = *text;
-    return Request(std::move(request));
-  }
-  if (name == "host") {
-    HostRequest request;
-    take_range(take, request.since_ns, request.until_ns);
-    request.buckets = take.number<std::uint32_t>("buckets", 1, query::kMaxBuckets).value_or(90);
-    return Request(request);
-  }
-  return no_such_path(path);
+  return {};
 }
 
 }  // namespace
 
+std::vector<Path> paths() {
+  std::vector<Path> all;
+  for (const PathRow& row : kPathRows) all.push_back(row.path);
+  return all;
+}
+
+const Path* find_path(std::string_view path) {
+  const PathRow* row = find_path_row(path).row;
+  return row == nullptr ? nullptr : &row->path;
+}
+
 Result<Routed> route(std::string_view path, const Parameters& parameters) {
-  if (!path.starts_with(kRoot)) return no_such_path(path);
+  const auto [row, named] = find_path_row(path);
+  if (row == nullptr || row->ask == nullptr) return no_such_path(path);
   Taker take(parameters);
   Routed routed;
   if (const auto ms = take.number<std::int64_t>("timeout_ms", 1, 60'000))
     routed.timeout = std::chrono::milliseconds(*ms);
-  auto request = route_request(path, take);
+  auto request = row->ask(named, take);
   if (!request) return request.error();
   if (Status done = take.finish(); !done.ok()) return done.error();
   routed.request = std::move(*request);
   return routed;
-}
-
-std::string_view methods_of(std::string_view path) {
-  if (path == "/api/v1/session") return "POST, DELETE";
-  if (path == "/metrics" || path == "/" || path.starts_with("/assets/") || path == "/index.html" ||
-      path == "/api/v1/openapi.json" || path == "/api/v1/live")
-    return "GET";
-  const auto routed = route(path, {});
-  const bool known = routed.ok() || routed.error().kind == ErrorKind::kInvalid;
-  if (!known) return "";
-  return path.starts_with("/api/v1/control/") ? "POST" : "GET";
 }
 
 Result<std::uint64_t> parse_time(const std::string& text) {

@@ -323,8 +323,7 @@ std::map<std::string, double> Service::kinds(const Access& access) const {
 }
 
 Result<Json> Service::control(const ControlCall& call, const Access& access) const {
-  if (!access.control)
-    return denied("you may not change what the daemon samples (docs/security.md, \"Tokens\")");
+  if (Status may = check(Needs::kControl, access); !may.ok()) return may.error();
   if (!options_.control) return not_found("a file has no processes that are sampled");
   const auto reply = options_.control(call.asked, access);
   if (!reply) return reply.error();

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/profile/forwarding_sink.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/sums/costs.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
@@ -18,13 +20,13 @@ constexpr std::size_t kMostName = 128, kMostText = 1024;  // bytes
 
 using Handle = std::pair<ProcessId, ExecutionHandle>;
 
-// Passes everything on to a loader and takes note of what it does not keep: which executions ended here, and
-// when something was lost.
-class NotingSink : public profile::ProfileSink {
+// Passes everything but activity on to a loader and takes note of what it does not keep: which executions
+// ended here, and when something was lost.
+class NotingSink : public profile::ForwardingSink {
  public:
   // `from_the_start`: the first segment of its recording; else totals before the first watermark are those of
   // its beginning.
-  NotingSink(profile::ProfileSink& out, bool from_the_start) : out_(out), began_(from_the_start) {}
+  NotingSink(profile::ProfileSink& out, bool from_the_start) : ForwardingSink(out), began_(from_the_start) {}
 
   std::map<Handle, store::Hour> ended;  // the hour of the end
   std::map<store::Hour, store::HourLoss> losses;
@@ -34,17 +36,6 @@ class NotingSink : public profile::ProfileSink {
     info_ = v;
     out_.on_recording(v);
   }
-  void on_process(const profile::ProcessRecord& v) override { out_.on_process(v); }
-  void on_thread(ProcessId p, std::int32_t tid, const std::string& v) override { out_.on_thread(p, tid, v); }
-  void on_component(ProcessId p, std::uint32_t id, const std::string& v) override {
-    out_.on_component(p, id, v);
-  }
-  void on_mapping(const profile::MappingRecord& v) override { out_.on_mapping(v); }
-  void on_names(const profile::FileNames& v) override { out_.on_names(v); }
-  void on_region_kind(ProcessId p, const v1::RegionKind& v) override { out_.on_region_kind(p, v); }
-  void on_plan(ProcessId p, TimeNs t, const v1::Plan& v) override { out_.on_plan(p, t, v); }
-  void on_code(ProcessId p, TimeNs t, const v1::CodeObject& v) override { out_.on_code(p, t, v); }
-  void on_code_unload(ProcessId p, TimeNs t, CodeId v) override { out_.on_code_unload(p, t, v); }
   void on_execution(const profile::ExecutionRecord& v) override {
     if (v.end != kTimeMax && v.error != store::kDaemonEnded) {
       const std::uint64_t begin = v.wall_begin_ns != 0 ? v.wall_begin_ns : info_.wall_of(v.begin);
@@ -79,7 +70,6 @@ class NotingSink : public profile::ProfileSink {
     return static_cast<store::Hour>(wall_ns / store::kHourNs);
   }
 
-  profile::ProfileSink& out_;
   bool began_;
   profile::RecordingInfo info_;
   store::Hour hour_ = 0;

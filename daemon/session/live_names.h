@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "daemon/capture/decode/ring_chunk.h"
+#include "daemon/os/os.h"
+#include "daemon/pipeline/input.h"
+#include "daemon/pipeline/pipeline.h"
 #include "daemon/session/function_namer.h"
 #include "daemon/session/kept_files.h"
-#include "daemon/session/recording_parts.h"
+#include "daemon/session/on_problem.h"
 
 namespace tailor::session {
 
@@ -20,7 +23,8 @@ using NameFunctions = std::function<std::vector<profile::FileNames>(const query:
 class LiveNames {
  public:
   // `name_functions` may be empty and `namer` NULL, which must outlive this: nobody names then.
-  LiveNames(const RecordingParts& parts, NameFunctions name_functions, FunctionNamer* namer);
+  LiveNames(os::Os& os, pipeline::Pipeline& pipeline, pipeline::Input& input, const OnProblem& on_problem,
+            NameFunctions name_functions, FunctionNamer* namer);
 
   // A process that is sampled from now on, and what the kernel says of mappings.
   void known(const pipeline::KnownProcess& process);
@@ -36,7 +40,10 @@ class LiveNames {
   std::optional<process::FileRanges::At> file_at(ProcessId process, std::uint64_t address) const;
   std::uint32_t user_of(ProcessId process) const;
 
-  const RecordingParts& parts_;
+  os::Os& os_;
+  pipeline::Pipeline& pipeline_;
+  pipeline::Input& input_;
+  const OnProblem& on_problem_;
   const NameFunctions name_functions_;
   FunctionNamer* const namer_;
   std::optional<KeptFiles> kept_files_;

@@ -3,14 +3,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "daemon/os/os.h"
+#include "daemon/session/cpu_accounts.h"
 #include "daemon/session/pauses.h"
 #include "daemon/session/process_sampling.h"
-#include "daemon/session/recording_parts.h"
+#include "daemon/session/recording_facts.h"
 #include "daemon/session/sampled_processes.h"
 #include "proto/base/result.h"
 
@@ -25,9 +26,9 @@ struct Resumed {
 class PausedProcesses {
  public:
   // `capture`: of a process that registers while all are paused. All must outlive this.
-  PausedProcesses(const RecordingParts& parts, SampledProcesses& sampled,
+  PausedProcesses(os::Os& os, CpuAccounts& cpu, RecordingFacts& facts, SampledProcesses& sampled,
                   const capture::CaptureOptions& capture)
-      : parts_(parts), sampled_(sampled), capture_(capture) {}
+      : os_(os), cpu_(cpu), facts_(facts), sampled_(sampled), capture_(capture) {}
 
   // Closes the events of the process of that number, or of all (nothing): also of those that come later.
   // Gives those that were sampled until now. Fails if the process is not sampled.
@@ -47,23 +48,24 @@ class PausedProcesses {
   void forget(ProcessId process);
 
   bool all() const { return pauses_.all(); }
-  bool contains(ProcessId process) const { return paused_.contains(process); }
+  bool contains(ProcessId process) const {
+    return sampled_.states().state(process) == SamplingState::kPaused;
+  }
   // Whether it is paused, and was sampled on request.
   bool is_on_request(ProcessId process) const;
   const Pauses& pauses() const { return pauses_; }
 
  private:
-  struct Paused {
-    capture::CaptureOptions options;
-    Origin origin;
-  };
+  // The one of that number, or all.
+  std::vector<ProcessId> paused_of(std::optional<std::int32_t> pid) const;
   void go_on(ProcessId process, const std::function<std::string(ProcessId)>& ignored, Resumed& resumed);
 
-  const RecordingParts& parts_;
+  os::Os& os_;
+  CpuAccounts& cpu_;
+  RecordingFacts& facts_;
   SampledProcesses& sampled_;
   const capture::CaptureOptions& capture_;
   Pauses pauses_;
-  std::map<ProcessId, Paused> paused_;
 };
 
 }  // namespace tailor::session

@@ -1,50 +1,33 @@
-// A process whose events are open, and what becomes of it.
+// A process whose events are open, or are being closed.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include "daemon/capture/host/capture_reader.h"
 #include "daemon/capture/host/placement.h"
 #include "daemon/capture/select/event_spec.h"
-#include "daemon/session/process_rules.h"
+#include "daemon/session/process_states.h"
+#include "daemon/session/sampling_state.h"
 #include "proto/base/ids.h"
 
 namespace tailor::session {
 
-// Every state but the first lasts until the reader has handed over the last records of the process's events.
-//
-//   kSampling --> kReopening --> kPausing --> kLeaving
-//       \-------------\--------------\----------^
-enum class SamplingState : std::uint8_t {
-  kSampling,   // its events are open
-  kReopening,  // they are closed, and others will be opened in their place
-  kPausing,    // they are closed, until somebody resumes the process
-  kLeaving,    // they are closed, and the process goes on without samples
-};
-
-// Who wants that a process is sampled. It outlasts pauses.
-struct Origin {
-  bool on_request = false;
-  bool by_rule = false;                // it has not registered
-  NamesFrom names = NamesFrom::kAuto;  // of its generated code, where it has no agent
-};
-
 class ProcessSampling {
  public:
-  ProcessSampling(ProcessId whose, capture::RecordingNumber number) : process(whose), recording(number) {}
+  // `states` must outlive it.
+  ProcessSampling(ProcessId whose, capture::RecordingNumber number, ProcessStates& states)
+      : process(whose), recording(number), states_(&states) {}
 
-  SamplingState state() const { return state_; }
-  bool is_sampling() const { return state_ == SamplingState::kSampling; }
+  SamplingState state() const { return states_->state(process); }
+  bool is_sampling() const { return state() == SamplingState::kSampling; }
 
-  // The transitions. Each says whether there was one: a process never goes back.
+  // False: the event means nothing in its state (sampling_state.h).
+  bool apply(SamplingEvent event) { return states_->apply(process, event); }
   bool reopen(TimeNs now) {
-    if (!go(SamplingState::kReopening)) return false;
+    if (!apply(SamplingEvent::kReopen)) return false;
     reopened_ = now;
     return true;
   }
-  bool pause() { return go(SamplingState::kPausing); }
-  bool leave() { return go(SamplingState::kLeaving); }
   // When reopen() was called.
   TimeNs reopened() const { return reopened_; }
 
@@ -61,13 +44,7 @@ class ProcessSampling {
   TimeNs redraw = kTimeMax;  // when its periods are drawn anew by us; kTimeMax: not
 
  private:
-  bool go(SamplingState next) {
-    if (next <= state_) return false;
-    state_ = next;
-    return true;
-  }
-
-  SamplingState state_ = SamplingState::kSampling;
+  ProcessStates* states_;
   TimeNs reopened_ = kTimeMin;
 };
 

@@ -55,24 +55,24 @@ void RateChanges::take(const AskRates& ask) {
     const ProcessSampling* sampled = sampled_.find(process);
     return sampled != nullptr && sampled->is_sampling() && !rates_.has_own(process);
   };
-  for (RateAsked& asked : ask(parts_.os.now(), may_raise)) {
+  for (RateAsked& asked : ask(os_.now(), may_raise)) {
     const auto changed = set(asked.process.pid, std::move(asked.rate));
-    if (!changed) parts_.on_problem({{}, changed.error().message});
+    if (!changed) on_problem_({{}, changed.error().message});
   }
 }
 
 void RateChanges::look() {
-  const TimeNs now = parts_.os.now();
+  const TimeNs now = os_.now();
   const bool opened = std::exchange(opened_seen_, sampled_.opened()) != sampled_.opened();
   const bool expired = rates_.expire(now);
   const bool concerns = opened && !(rates_.empty() && spans_.list().empty());
   if (!expired && !concerns && now < try_again_) return;
-  for (const std::string& problem : apply(std::nullopt).problems) parts_.on_problem({{}, problem});
+  for (const std::string& problem : apply(std::nullopt).problems) on_problem_({{}, problem});
 }
 
 void RateChanges::forget(ProcessId process) {
   rates_.reset(process);
-  if (spans_.end(process, parts_.os.now())) parts_.facts.rates(spans_.list());
+  if (spans_.end(process, os_.now())) facts_.rates(spans_.list());
 }
 
 RatesChanged RateChanges::apply(std::optional<ProcessId> whose) {
@@ -93,8 +93,8 @@ RatesChanged RateChanges::apply(std::optional<ProcessId> whose) {
       result.processes.push_back(process);
     }
   }
-  if (told) parts_.facts.rates(spans_.list());
-  try_again_ = result.problems.empty() ? kTimeMax : parts_.os.now() + kTryAgainAfter;
+  if (told) facts_.rates(spans_.list());
+  try_again_ = result.problems.empty() ? kTimeMax : os_.now() + kTryAgainAfter;
   return result;
 }
 
@@ -105,7 +105,7 @@ Status RateChanges::apply(ProcessSampling& sampled, bool& changed) {
   if (sampled.options.events != wanted.events) {
     if (Status done = changes_.change_events(sampled, wanted); !done) return done;
   }
-  const TimeNs now = parts_.os.now();
+  const TimeNs now = os_.now();
   changed = rate == nullptr ? spans_.end(sampled.process, now)
                             : spans_.begin(sampled.process, now, rate->frequency, rate->why);
   return Ok{};

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "daemon/os/os.h"
+#include "daemon/session/on_problem.h"
 #include "daemon/session/process_sampling.h"
 #include "daemon/session/rate_spans.h"
 #include "daemon/session/rates.h"
-#include "daemon/session/recording_parts.h"
+#include "daemon/session/recording_facts.h"
 #include "daemon/session/sampled_processes.h"
 #include "daemon/session/sampling_changes.h"
 #include "proto/base/result.h"
@@ -36,9 +38,9 @@ struct RatesChanged {
 class RateChanges {
  public:
   // `base`: how processes are sampled where nobody asks for another rate. All must outlive this.
-  RateChanges(const RecordingParts& parts, SampledProcesses& sampled, SamplingChanges& changes,
-              const capture::CaptureOptions& base)
-      : parts_(parts), sampled_(sampled), changes_(changes), base_(base) {}
+  RateChanges(os::Os& os, RecordingFacts& facts, const OnProblem& on_problem, SampledProcesses& sampled,
+              SamplingChanges& changes, const capture::CaptureOptions& base)
+      : os_(os), facts_(facts), on_problem_(on_problem), sampled_(sampled), changes_(changes), base_(base) {}
 
   // From now on, of the process of that number, or of all (nothing) that have no rate of their own. Fails if
   // the process is not sampled, and beyond the limits of Rates.
@@ -62,7 +64,9 @@ class RateChanges {
   RatesChanged apply(std::optional<ProcessId> whose);
   Status apply(ProcessSampling& sampled, bool& changed);
 
-  const RecordingParts& parts_;
+  os::Os& os_;
+  RecordingFacts& facts_;
+  const OnProblem& on_problem_;
   SampledProcesses& sampled_;
   SamplingChanges& changes_;
   const capture::CaptureOptions& base_;

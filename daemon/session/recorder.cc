@@ -2,40 +2,31 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <future>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "daemon/bpf/loaded_programs.h"
 #include "daemon/capture/host/kernel_watch.h"
 #include "daemon/capture/host/sample_cost.h"
 #include "daemon/os/host_files.h"
-#include "daemon/pipeline/checked_message.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/known_process.h"
-#include "daemon/session/pace.h"
 #include "daemon/session/pebs_probe.h"
 #include "daemon/session/registered.h"
+#include "daemon/session/untagged.h"
 
 namespace tailor::session {
 namespace {
 
-constexpr TimeNs kSweepInterval = 5'000'000'000;
 constexpr const char* kRequestIsOver = "it was sampled on request, which is over";
-// What runtimes write of their code: well below PipelineOptions::delay.
-constexpr TimeNs kForeignInterval = 100'000'000, kDumpInterval = 20'000'000;
 // The reader closes events and hands over what their rings hold in its own time.
 constexpr std::chrono::milliseconds kEndsAfter{20};
 constexpr int kMostWaits = 100;
-constexpr TimeNs kQuietAfter = 300'000'000;
-// By then the store has written, and made safe, what those before have left (StoreOptions::sync_interval).
-constexpr TimeNs kForgottenAfter = 15'000'000'000;
-// Of processes that do nothing.
-constexpr TimeNs kSeldomSweepInterval = 30'000'000'000;
-// Where nothing changes. Whoever asks for the status of the daemon has it published before.
-constexpr TimeNs kQuietPublishInterval = 1'000'000'000;
 // For what runtimes write of their code: for those that say nothing new, and for all together.
 constexpr std::chrono::milliseconds kForeignPace{5};
 constexpr int kForeignPatience = 600;
@@ -44,14 +35,8 @@ constexpr int kFirstLookWaits = 200;
 // For the BPF program.
 constexpr std::chrono::milliseconds kReadyPace{2};
 constexpr int kMostReadyWaits = 500;
-constexpr TimeNs kLookAgainAfter = 10'000'000;
 // For files that were hit last: one that never answers holds up the end no longer.
 constexpr int kMostNameWaits = 400;
-
-// At least one of a thousand, where any are asked for.
-void set_untagged(std::uint32_t ppm, v1::Settings& to) {
-  to.set_untagged_permille((ppm + 999) / 1000);
-}
 
 std::string how_to_register(ProcessId process, const std::string& comm, const std::string& socket) {
   return fmt::format(
@@ -117,13 +102,13 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
             if (how.kernel_code) return capture::open_kernel_watch(with, how, bpf::loaded_programs);
             return opener_.open(with, pid, how);
           }),
-      parts_{os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_},
-      names_(parts_, std::move(options_.name_functions), options_.namer),
-      sampled_(parts_, pebs_trust_, overhead_, foreign_, first_looks_),
-      changes_(parts_, sampled_, pebs_trust_, overhead_),
-      rates_(parts_, sampled_, changes_, options_.capture),
-      paused_(parts_, sampled_, options_.capture),
-      rules_(parts_, sampled_, paused_, options_.capture, options_.rules) {
+      names_(os, pipeline_, input_, on_problem_, std::move(options_.name_functions), options_.namer),
+      sampled_({os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_}, pebs_trust_, overhead_,
+               foreign_, first_looks_),
+      changes_({os, pipeline_, reader_, clock_, on_problem_}, sampled_, pebs_trust_, overhead_),
+      rates_(os, facts_, on_problem_, sampled_, changes_, options_.capture),
+      paused_(os, cpu_, facts_, sampled_, options_.capture),
+      rules_(os, pipeline_, on_problem_, sampled_, paused_, options_.capture, options_.rules) {
   sampled_.set_is_ready([this](const capture::CaptureOptions& how) { return opener_.is_ready(os_, how); });
   sampled_.set_on_opened([this](const pipeline::KnownProcess& process) { names_.known(process); });
 }
@@ -219,9 +204,10 @@ void Recorder::detach(ProcessId process) {
   run([&] {
     if (is_registered(pipeline_, process)) return;
     ProcessSampling* sampled = sampled_.find(process);
-    if (sampled != nullptr && sampled->origin.on_request) sampled_.leave(*sampled, kRequestIsOver);
+    if (sampled != nullptr && sampled->origin.on_request)
+      sampled_.leave(*sampled, SamplingEvent::kLeave, kRequestIsOver);
     if (!paused_.is_on_request(process)) return;
-    sampled_.set_why_not(process, kRequestIsOver);
+    sampled_.states().set_why_not(process, kRequestIsOver);
     paused_.forget(process);
   });
 }
@@ -357,305 +343,6 @@ void Recorder::hear_names() {
     if (!pending) return;
     std::this_thread::sleep_for(kForeignPace);
   }
-}
-
-void Recorder::on_connected(const registration::PeerConnected& event) {
-  stirred_ = listened_;
-  literals_.connected(event);
-  input_.on_connected(event);
-  code_.connected(event);
-  v1::DaemonMessage answer;
-  std::string denied = options_.sample_registered ? sample_registered(event.process) : std::string();
-  tell_unread_slots(event);
-  answer.mutable_hello_ack()->set_daemon_version(kVersion);
-  answer.mutable_hello_ack()->set_sampling(denied.empty());
-  answer.mutable_hello_ack()->set_reason(denied);
-  if (options_.untagged_ppm > 0)
-    session::set_untagged(options_.untagged_ppm, *answer.mutable_hello_ack()->mutable_settings());
-  server_->reply(event.connection, answer);
-}
-
-// What its samples need is there, or will not be needed.
-bool Recorder::may_begin(ProcessId process) {
-  return !options_.sample_registered || ending_ || sampled_.contains(process) ||
-         sampled_.may_open(options_.capture);
-}
-
-// All that takes long with a large message, on the thread that reads it.
-registration::Prepare Recorder::preparation(ProcessId process) {
-  return
-      [redact = literals_.redaction(process), limits = options_.pipeline.limits](v1::AgentMessage& message) {
-        if (redact) redact(message);
-        return pipeline::check_message(message, limits);
-      };
-}
-
-void Recorder::on_message(registration::PeerMessage event) {
-  stirred_ = listened_;
-  literals_.message(event);
-  input_.on_message(event);
-  if (pipeline_.took_message()) code_.message(event);
-  if (!event.said().has_barrier()) return;
-  v1::DaemonMessage answer;
-  answer.mutable_barrier_ack()->set_sequence(event.said().barrier().sequence());
-  server_->reply(event.connection, answer);
-}
-
-void Recorder::on_gone(const registration::PeerGone& event) {
-  stirred_ = listened_;
-  input_.advance(os_.now());  // what the process did is over by then
-  drops_.gone(event.process);
-  input_.on_gone(event);
-  code_.gone(event);
-  literals_.gone(event.process);
-  // It stays in the status until the next sweep has looked for it.
-  if (event.reason == registration::GoneReason::kProcessExit)
-    sampled_.set_why_not(event.process, "it has ended");
-}
-
-void Recorder::on_refused(const registration::PeerRefused& event) {
-  on_problem_({{event.pid, 0}, fmt::format("of user {}, was turned away: {}", event.uid, event.reason)});
-}
-
-void Recorder::control() {
-  listened_ = stirred_ = os_.now();
-  while (true) {
-    const bool last = requests_.ending();
-    wait_and_listen(last);
-    look_at_clocks();
-    if (os_.now() >= next_foreign_) look_at_foreign();
-    backlog_.take(last,
-                  [this](CaptureMessage& each, unwind::Patience* patience) { return take(each, patience); });
-    changes_.watch_pebs();
-    if (!last && !ending_) {
-      rates_.take(options_.ask_rates);
-      rates_.look();
-      changes_.watch_threads();
-      changes_.redraw_periods();
-    }
-    for (const std::int32_t pid : stacks_.take_dumpers()) {
-      foreign_.mapped_dump(pid);
-      next_foreign_ = kTimeMin;
-    }
-    foreign_.say();
-    for (const auto& [process, since] : pipeline_.take_lost_maps()) sampled_.look_again(process, since);
-    sampled_.take_looks();
-    input_.advance(first_looks_.known_until(foreign_.known_until(os_.now())));
-    requests_.do_all([this] { publish(); });
-    finish_flushes();
-    tell_problems();
-    tell_limits();
-    cpu_.settle();
-    names_.look();
-    if (os_.now() >= next_sweep_) sweep();
-    if (rules_.is_waiting() && os_.now() >= next_rules_) look_at_rules();
-    if (!last) changes_.govern();
-    const bool was_idle = std::exchange(idle_, server_->connection_count() == 0 && sampled_.all().empty());
-    const bool was_quiet = std::exchange(quiet_, is_quiet());
-    const TimeNs due = next_publish_ + (quiet_ ? kQuietPublishInterval : 0);
-    if (last || os_.now() >= due || idle_ != was_idle || quiet_ != was_quiet) publish();
-    if (last) return;
-  }
-}
-
-// Until there is something to do; hears what agents have said by then.
-void Recorder::wait_and_listen(bool last) {
-  const TimeNs before = std::exchange(listened_, os_.now());
-  const PaceFacts facts{.idle = idle_,
-                        .forgotten = listened_ - stirred_ > kForgottenAfter,
-                        .quiet = is_quiet(),
-                        .least_log = server_->least_log(),
-                        .awaited = !flushes_.empty() || foreign_.is_behind() || backlog_.waits() ||
-                                   first_looks_.is_awaited(listened_) || rules_.is_waiting(),
-                        .fullest_log = server_->take_fullest_log(),
-                        .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
-  int wait_ms = last || backlog_.is_behind() ? 0 : round_ms(facts);
-  if (wait_ms > kRoundMs && !queue_.set_asleep(true)) wait_ms = 0;  // there is something to take
-  step_.end();
-  server_->poll(wait_ms);
-  (void)queue_.set_asleep(false);
-}
-
-// Whoever is registered is sampled, so that the reader sees it when one of them begins to work.
-bool Recorder::is_quiet() const {
-  return listened_ - stirred_ > kQuietAfter && pipeline_.stats().pending == 0 && !foreign_.is_pending() &&
-         !overhead_.enabled() && sampled_.count() >= server_->connection_count();
-}
-
-// As CaptureBacklog::Take.
-bool Recorder::take(CaptureMessage& message, unwind::Patience* patience) {
-  if (const auto* layout = std::get_if<capture::RingLayout>(&message)) {
-    ids_.ring(*layout);
-    input_.on_ring(stacks_.layout(*layout));
-  } else if (auto* chunk = std::get_if<capture::RingChunk>(&message)) {
-    return take_chunk(*chunk, patience);
-  } else if (const auto* round = std::get_if<RoundRead>(&message)) {
-    input_.on_round(round->horizon);
-  } else if (const auto* closed = std::get_if<RingClosed>(&message)) {
-    ids_.closed(closed->ring);
-    stacks_.closed(closed->ring);
-    input_.on_ring_closed(closed->ring);
-  } else if (const auto* ended = std::get_if<RecordingEnded>(&message)) {
-    recording_ended(*ended);
-  }
-  return true;
-}
-
-bool Recorder::take_chunk(capture::RingChunk& chunk, unwind::Patience* patience) {
-  stirred_ = listened_;
-  if (!stacks_.is_busy()) {
-    if (flushed_) {
-      ids_.take_last(chunk);
-    } else if (!ids_.take(chunk, patience)) {
-      return false;
-    }
-    names_.chunk(chunk);
-    stacks_.begin(std::move(chunk));
-  }
-  const auto finished = stacks_.finish(patience);
-  if (finished) input_.on_chunk(*finished);
-  return finished.has_value();
-}
-
-// Its events are closed, and everything they took was handed over.
-void Recorder::recording_ended(const RecordingEnded& ended) {
-  const std::optional<ProcessSampling> before = sampled_.ended(ended);
-  if (!before) return;
-  switch (before->state()) {
-    case SamplingState::kPausing:
-      if (!ending_) paused_.closed(*before, ended.time);
-      return;
-    case SamplingState::kLeaving:
-      rates_.forget(before->process);
-      return;
-    case SamplingState::kReopening:
-      if (!ending_ && changes_.reopen(*before)) return;
-      break;
-    case SamplingState::kSampling:
-      if (!ending_ && os::has_memory(os_, before->process)) tell_closed(before->process);
-      break;
-  }
-  rates_.forget(before->process);
-  if (!os::has_memory(os_, before->process)) sampled_.forget_why_not(before->process);
-  input_.advance(os_.now());
-  input_.on_process_ended(before->process);
-}
-
-// The process goes on, but its events do not, and nobody here has closed them.
-void Recorder::tell_closed(ProcessId process) {
-  constexpr const char* kWhy =
-      "it executed a program that has the rights of another user or group, or that it may not read: Linux "
-      "closes all events of a process then. `tailor record -p` samples it while it runs";
-  sampled_.set_why_not(process, kWhy);
-  on_problem_({process, kWhy});
-}
-
-void Recorder::look_at_foreign() {
-  next_foreign_ = os_.now() + (foreign_.reads_dumps() ? kDumpInterval : kForeignInterval);
-  foreign_.look({.follows_children = sampled_.first_with_children() != nullptr,
-                 .ending = ending_,
-                 .all_read = flushed_,
-                 .is_sampled = [this](ProcessId process) {
-                   return sampled_.contains(process) || paused_.contains(process);
-                 }});
-}
-
-void Recorder::finish_flushes() {
-  const auto done = flushes_.take_due(
-      os_.now(), [this](TimeNs time) { return arrived(time); }, [this](TimeNs time) { input_.flush(time); });
-  if (done.empty()) return;
-  publish();
-  for (const auto& each : done) each();
-}
-
-// Whether everything up to `time` was read and said.
-bool Recorder::arrived(TimeNs time) {
-  return pipeline_.settled() >= time && (sampled_.all().empty() || pipeline_.horizon() >= time) &&
-         first_looks_.known_until(os_.now()) >= time;
-}
-
-void Recorder::tell_problems() {
-  for (const pipeline::Problem& problem : pipeline_.take_problems()) on_problem_(problem);
-}
-
-void Recorder::tell_limits() {
-  for (const pipeline::AgentMessages::Limited& each : pipeline_.messages().take_limited()) {
-    server_->tell_limit(each.connection, each.limit.key, each.limit.text, each.refused);
-  }
-}
-
-void Recorder::sweep() {
-  const TimeNs now = os_.now();
-  next_sweep_ = now + kSweepInterval;
-  if (stirred_ > looked_ || now - looked_ >= kSeldomSweepInterval) {
-    looked_ = now;
-    for (const ProcessSampling& each : sampled_.all()) cpu_.look(each.process, each.user_mode_only);
-  }
-  facts_.cpu_times(cpu_);
-  drops_.tell();
-  end_those_that_are_gone();
-  opener_.give_up_unused(now);
-  look_at_rules();
-}
-
-void Recorder::look_at_rules() {
-  rules_.look(ending_);
-  next_rules_ = os_.now() + kLookAgainAfter;
-}
-
-// Processes whose end nobody tells: they are not sampled, and their agents are gone.
-void Recorder::end_those_that_are_gone() {
-  std::vector<ProcessId> ended;
-  pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
-    if (entry.connection != 0 || entry.ended != kTimeMax || sampled_.contains(entry.id())) return;
-    auto now = os::identify(os_, entry.id().pid);
-    if (!now.ok() || (entry.id().start != 0 && now->start != entry.id().start)) ended.push_back(entry.id());
-  });
-  for (ProcessId process : ended) {
-    input_.on_process_ended(process);
-    sampled_.forget_why_not(process);
-    paused_.forget(process);
-    rules_.forget(process);
-    rates_.forget(process);
-  }
-}
-
-void Recorder::look_at_clocks() {
-  clock_.tick(os_.now(), input_);
-  facts_.clock(clock_.worst_source(), clock_.worst_error_ns());
-  facts_.wall_clock(wall_clock_.look(facts_.info().start, facts_.info().wall_clock_ns));
-}
-
-// "" if the process is sampled, else why not.
-std::string Recorder::sample_registered(ProcessId process) {
-  if (sampled_.contains(process)) return {};
-  if (std::string why = why_not_now(process); !why.empty()) return why;
-  Status opened = sampled_.open_running(process, options_.capture, {});
-  if (opened.ok()) return {};
-  sampled_.set_why_not(process, opened.error().message);
-  on_problem_({process, opened.error().message});
-  return opened.error().message;
-}
-
-// "" if it may be sampled.
-std::string Recorder::why_not_now(ProcessId process) {
-  std::string why = rules_.why_ignored(process);
-  return why.empty() ? paused_.pause_if_all_are(process) : why;
-}
-
-void Recorder::tell_unread_slots(const registration::PeerConnected& event) {
-  if (event.hello.tag_strategy() != v1::TAGS_MEMORY_SLOT) return;
-  const ProcessSampling* sampled = sampled_.find(event.process);
-  // A child of one that is sampled with its children.
-  if (sampled == nullptr) sampled = sampled_.first_with_children();
-  if (sampled == nullptr) return;
-  if (sampled->reads_slots && event.hello.tag_slot_offset() != 0) return;
-  const char* why = sampled->reads_slots ? "its agent does not say where" : "only a BPF program reads them";
-  on_problem_(
-      {event.process,
-       fmt::format("it keeps tags in memory slots, and {}: shared code has no tag, and is told by call "
-                   "stacks where they are sampled (docs/tags.md)",
-                   why)});
 }
 
 }  // namespace tailor::session

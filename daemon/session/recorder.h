@@ -32,6 +32,7 @@
 #include "daemon/session/foreign_processes.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/live_names.h"
+#include "daemon/session/on_problem.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/paused_processes.h"
 #include "daemon/session/pebs_trust.h"
@@ -39,7 +40,6 @@
 #include "daemon/session/rate_changes.h"
 #include "daemon/session/recorder_status.h"
 #include "daemon/session/recording_facts.h"
-#include "daemon/session/recording_parts.h"
 #include "daemon/session/rule_follower.h"
 #include "daemon/session/sampled_processes.h"
 #include "daemon/session/sampling_changes.h"
@@ -218,7 +218,6 @@ class Recorder : private registration::Sink {
   PebsTrust pebs_trust_;
   OverheadControl overhead_;
   capture::CaptureReader reader_;  // calls queue_ and opener_
-  RecordingParts parts_;
   LiveNames names_;
   SampledProcesses sampled_;
   SamplingChanges changes_;

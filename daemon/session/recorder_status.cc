@@ -63,7 +63,7 @@ void Recorder::publish() {
     process.paused_ns = pauses.ns_of(entry.id(), now);
     if (pauses.is_paused(entry.id()))
       process.paused_since_ns = facts_.info().wall_of(pauses.since(entry.id()));
-    process.not_sampled_because = sampled_.why_not(entry.id());
+    process.not_sampled_because = sampled_.states().why_not(entry.id());
     status.processes.push_back(std::move(process));
   });
   next_publish_ = now + kPublishInterval;

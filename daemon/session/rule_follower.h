@@ -2,12 +2,13 @@
 // all.
 #pragma once
 
-#include <set>
 #include <string>
 
+#include "daemon/os/os.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/session/on_problem.h"
 #include "daemon/session/paused_processes.h"
 #include "daemon/session/process_rules.h"
-#include "daemon/session/recording_parts.h"
 #include "daemon/session/sampled_processes.h"
 
 namespace tailor::session {
@@ -16,8 +17,9 @@ namespace tailor::session {
 class RuleFollower {
  public:
   // `capture`: of every process that is sampled. All must outlive this.
-  RuleFollower(const RecordingParts& parts, SampledProcesses& sampled, PausedProcesses& paused,
-               const capture::CaptureOptions& capture, ProcessRules rules);
+  RuleFollower(os::Os& os, pipeline::Pipeline& pipeline, const OnProblem& on_problem,
+               SampledProcesses& sampled, PausedProcesses& paused, const capture::CaptureOptions& capture,
+               ProcessRules rules);
 
   // Other rules from now on: what they no longer choose is sampled no more. look() is to follow.
   void set(ProcessRules rules);
@@ -29,21 +31,20 @@ class RuleFollower {
   bool is_waiting() const { return waits_; }
   // Why a process must not be sampled; "" if it may be.
   std::string why_ignored(ProcessId process);
-  // The process has ended.
-  void forget(ProcessId process);
 
  private:
   void settle_ignored();
+  void forget_refused();
   void sample_chosen();
   bool may_choose(ProcessId process) const;
 
-  const RecordingParts& parts_;
+  os::Os& os_;
+  pipeline::Pipeline& pipeline_;
+  const OnProblem& on_problem_;
   SampledProcesses& sampled_;
   PausedProcesses& paused_;
   const capture::CaptureOptions& capture_;
   ProcessRules rules_;
-  std::set<ProcessId> ignored_;  // registered ones
-  std::set<ProcessId> refused_;  // that rules choose, and that cannot be sampled
   bool waits_ = false;
 };
 

@@ -108,7 +108,8 @@ Status SampledProcesses::open(const pipeline::KnownProcess& process, const captu
   parts_.facts.opened(attached->sources, attached->adds_up);
   notes_ = attached->notes;
   tell_notes(id);
-  ProcessSampling sampled(id, attached->id);
+  ProcessSampling sampled(id, attached->id, states_);
+  sampled.apply(SamplingEvent::kOpen);
   sampled.options = options;
   sampled.origin = origin;
   took(sampled, settled, *attached);
@@ -145,15 +146,15 @@ Result<capture::Attached> SampledProcesses::replace(ProcessSampling& sampled,
   return attached;
 }
 
-bool SampledProcesses::leave(ProcessSampling& sampled, const std::string& why) {
+bool SampledProcesses::leave(ProcessSampling& sampled, SamplingEvent how, const std::string& why) {
   const bool open = sampled.is_sampling();
-  if (!sampled.leave()) return false;
-  why_not_[sampled.process] = why;
+  if (!sampled.apply(how)) return false;
+  states_.set_why_not(sampled.process, why);
   if (open) close(sampled);
   return true;
 }
 
-std::optional<ProcessSampling> SampledProcesses::ended(const RecordingEnded& ended) {
+std::optional<SampledProcesses::Ended> SampledProcesses::ended(const RecordingEnded& ended) {
   const auto known = std::ranges::find(sampled_, ended.recording, &ProcessSampling::recording);
   if (known == sampled_.end()) {
     if (const auto replaced = replaced_.extract(ended.recording)) tell_ended(replaced.mapped(), ended, true);
@@ -161,12 +162,14 @@ std::optional<ProcessSampling> SampledProcesses::ended(const RecordingEnded& end
   }
   ProcessSampling before = std::move(*known);
   sampled_.erase(known);
+  const SamplingState state = before.state();
+  before.apply(SamplingEvent::kClosed);
   overhead_.end(before.process);
   tell_ended(before.process, ended, false);
   // Of one that was paused it was looked at then.
-  if (before.state() != SamplingState::kPausing) parts_.cpu.look(before.process, before.user_mode_only);
+  if (state != SamplingState::kPausing) parts_.cpu.look(before.process, before.user_mode_only);
   parts_.cpu.end(before.process);
-  return before;
+  return Ended{std::move(before), state};
 }
 
 bool SampledProcesses::contains(ProcessId process) const {
@@ -190,11 +193,6 @@ void SampledProcesses::tell_notes(ProcessId process) {
   if (std::string shared = capture::tell_shared_counters(counted_); !shared.empty())
     notes.push_back(std::move(shared));
   parts_.facts.sampling_notes(notes);
-}
-
-std::string SampledProcesses::why_not(ProcessId process) const {
-  const auto why = why_not_.find(process);
-  return why == why_not_.end() ? std::string() : why->second;
 }
 
 void SampledProcesses::tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on) {

@@ -1,4 +1,4 @@
-// The processes whose events are open, and why others are not sampled. Opens events, puts others in their
+// The processes whose events are open, and the states of all. Opens events, puts others in their
 // place, closes them, and takes note of their end.
 #pragma once
 
@@ -11,14 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/capture/host/capture_reader.h"
+#include "daemon/os/os.h"
 #include "daemon/pipeline/input.h"
+#include "daemon/pipeline/pipeline.h"
 #include "daemon/session/capture_queue.h"
+#include "daemon/session/cpu_accounts.h"
 #include "daemon/session/first_looks.h"
 #include "daemon/session/foreign_processes.h"
+#include "daemon/session/live_clock.h"
+#include "daemon/session/on_problem.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/pebs_trust.h"
 #include "daemon/session/process_sampling.h"
-#include "daemon/session/recording_parts.h"
+#include "daemon/session/process_states.h"
+#include "daemon/session/recording_facts.h"
 #include "proto/base/result.h"
 
 namespace tailor::session {
@@ -26,8 +33,18 @@ namespace tailor::session {
 // Control thread only.
 class SampledProcesses {
  public:
+  struct Parts {
+    os::Os& os;
+    pipeline::Pipeline& pipeline;
+    pipeline::Input& input;
+    capture::CaptureReader& reader;
+    const LiveClock& clock;
+    CpuAccounts& cpu;
+    RecordingFacts& facts;
+    const OnProblem& on_problem;
+  };
   // All must outlive this.
-  SampledProcesses(const RecordingParts& parts, PebsTrust& pebs_trust, OverheadControl& overhead,
+  SampledProcesses(const Parts& parts, PebsTrust& pebs_trust, OverheadControl& overhead,
                    ForeignProcesses& foreign, FirstLooks& looks)
       : parts_(parts), pebs_trust_(pebs_trust), overhead_(overhead), foreign_(foreign), looks_(looks) {}
 
@@ -56,11 +73,16 @@ class SampledProcesses {
   Status change(ProcessSampling& sampled, const capture::CaptureOptions& options);
   // The events are closed. ended() follows.
   void close(const ProcessSampling& sampled) { parts_.reader.remove(sampled.recording); }
-  // The process goes on unsampled. False: that was so already.
-  bool leave(ProcessSampling& sampled, const std::string& why);
+  // The process goes on unsampled, `how`: kLeave or kIgnore. False: that was so already.
+  bool leave(ProcessSampling& sampled, SamplingEvent how, const std::string& why);
 
-  // The reader has finished a recording. Gives what is over; nothing, where other events are in its place.
-  std::optional<ProcessSampling> ended(const RecordingEnded& ended);
+  // The reader has finished a recording. Gives what is over, and the state until then; nothing, where other
+  // events are in its place.
+  struct Ended {
+    ProcessSampling sampling;
+    SamplingState state;
+  };
+  std::optional<Ended> ended(const RecordingEnded& ended);
 
   std::vector<ProcessSampling>& all() { return sampled_; }
   std::size_t count() const { return sampled_.size(); }
@@ -78,10 +100,9 @@ class SampledProcesses {
   void set_notes(std::vector<std::string> notes) { notes_ = std::move(notes); }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
 
-  // Why a process is not sampled; "" where nothing is known.
-  std::string why_not(ProcessId process) const;
-  void set_why_not(ProcessId process, std::string why) { why_not_[process] = std::move(why); }
-  void forget_why_not(ProcessId process) { why_not_.erase(process); }
+  // Of these processes and of those that are not sampled.
+  ProcessStates& states() { return states_; }
+  const ProcessStates& states() const { return states_; }
 
  private:
   // Makes of what was asked for what can be opened. `note`: what of it cannot, "" for nothing.
@@ -91,18 +112,18 @@ class SampledProcesses {
   void tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on);
   void add_counted(const std::vector<capture::CountedTime>& times);
 
-  const RecordingParts& parts_;
+  const Parts parts_;
   OnOpened on_opened_;
   IsReady is_ready_;
   PebsTrust& pebs_trust_;
   OverheadControl& overhead_;
   ForeignProcesses& foreign_;
   FirstLooks& looks_;
+  ProcessStates states_;
   std::vector<ProcessSampling> sampled_;
   std::uint64_t opened_ = 0;
   std::map<capture::RecordingNumber, ProcessId> replaced_;  // by a newer one, and still to end
-  std::map<ProcessId, std::string> why_not_;
-  std::vector<std::string> notes_;  // of what is sampled
+  std::vector<std::string> notes_;                          // of what is sampled
   std::vector<capture::CountedTime> counted_;
 };
 

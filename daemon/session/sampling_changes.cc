@@ -42,7 +42,7 @@ bool SamplingChanges::reopen(const ProcessSampling& before) {
                                 pause / 1'000'000));
   if (again.ok()) return true;
   if (again.error().code == ESRCH) return false;
-  sampled_.set_why_not(before.process, again.error().message);
+  sampled_.states().set_why_not(before.process, again.error().message);
   parts_.on_problem({before.process, again.error().message});
   return true;
 }

@@ -2,9 +2,13 @@
 // move from threads to CPUs, and PEBS is no longer trusted.
 #pragma once
 
+#include "daemon/capture/host/capture_reader.h"
+#include "daemon/os/os.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/session/live_clock.h"
+#include "daemon/session/on_problem.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/pebs_trust.h"
-#include "daemon/session/recording_parts.h"
 #include "daemon/session/sampled_processes.h"
 
 namespace tailor::session {
@@ -12,8 +16,15 @@ namespace tailor::session {
 // Control thread only. All but reopen() and change_events() are to be called at every turn.
 class SamplingChanges {
  public:
+  struct Parts {
+    os::Os& os;
+    pipeline::Pipeline& pipeline;
+    capture::CaptureReader& reader;
+    const LiveClock& clock;
+    const OnProblem& on_problem;
+  };
   // All must outlive this.
-  SamplingChanges(const RecordingParts& parts, SampledProcesses& sampled, PebsTrust& pebs_trust,
+  SamplingChanges(const Parts& parts, SampledProcesses& sampled, PebsTrust& pebs_trust,
                   OverheadControl& overhead)
       : parts_(parts), sampled_(sampled), pebs_trust_(pebs_trust), overhead_(overhead) {}
 
@@ -39,7 +50,7 @@ class SamplingChanges {
   Status change_to_cpus(ProcessSampling& sampled, const std::string& why);
   TargetProgress progress_of(ProcessId process);
 
-  const RecordingParts& parts_;
+  const Parts parts_;
   SampledProcesses& sampled_;
   PebsTrust& pebs_trust_;
   OverheadControl& overhead_;

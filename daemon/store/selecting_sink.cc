@@ -5,10 +5,6 @@
 
 namespace tailor::store {
 
-void SelectingSink::on_recording(const profile::RecordingInfo& info) {
-  out_.on_recording(info);
-}
-
 void SelectingSink::on_process(const profile::ProcessRecord& process) {
   if (process.process == process_) out_.on_process(process);
 }
@@ -24,11 +20,6 @@ void SelectingSink::on_component(ProcessId process, std::uint32_t id, const std:
 void SelectingSink::on_mapping(const profile::MappingRecord& mapping) {
   // Code that the kernel loaded is nobody's.
   if (mapping.process == process_ || mapping.process == ProcessId{}) out_.on_mapping(mapping);
-}
-
-// Of files, which may be mapped by anybody.
-void SelectingSink::on_names(const profile::FileNames& names) {
-  out_.on_names(names);
 }
 
 void SelectingSink::on_region_kind(ProcessId process, const v1::RegionKind& kind) {

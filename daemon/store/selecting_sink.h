@@ -1,22 +1,21 @@
 // Passes on what concerns one process in a span of time: a file of its own out of a store.
 #pragma once
 
-#include "daemon/profile/sink.h"
+#include "daemon/profile/forwarding_sink.h"
 
 namespace tailor::store {
 
-class SelectingSink : public profile::ProfileSink {
+class SelectingSink : public profile::ForwardingSink {
  public:
-  // Samples and activity of [from, to], and everything else that is said of `process`. `out` must outlive it.
+  // Samples and activity of [from, to], and everything else that is said of `process`; names of files, which
+  // anybody may have mapped. `out` must outlive it.
   SelectingSink(profile::ProfileSink& out, ProcessId process, TimeNs from, TimeNs to)
-      : out_(out), process_(process), from_(from), to_(to) {}
+      : ForwardingSink(out), process_(process), from_(from), to_(to) {}
 
-  void on_recording(const profile::RecordingInfo& info) override;
   void on_process(const profile::ProcessRecord& process) override;
   void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
   void on_mapping(const profile::MappingRecord& mapping) override;
-  void on_names(const profile::FileNames& names) override;
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
@@ -33,7 +32,6 @@ class SelectingSink : public profile::ProfileSink {
     return process == process_ && time >= from_ && time <= to_;
   }
 
-  profile::ProfileSink& out_;
   ProcessId process_;
   TimeNs from_, to_;
 };

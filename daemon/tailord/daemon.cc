@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "daemon/control/access.h"
@@ -24,9 +22,7 @@
 #include "daemon/tailord/notify.h"
 #include "daemon/tailord/part_options.h"
 #include "daemon/tailord/prepared.h"
-#include "daemon/tailord/rate_options.h"
 #include "daemon/tailord/reload.h"
-#include "daemon/tailord/user_status.h"
 #include "proto/control/control_socket.h"
 #include "proto/control/reply_error.h"
 #include "proto/control/socket_directory.h"
@@ -36,26 +32,6 @@ namespace {
 
 // Of the log's limits; processes have their pids.
 constexpr std::int64_t kControlSocket = -1;
-
-constexpr int kFlushTries = 25;
-constexpr std::chrono::milliseconds kBetweenFlushes{20};
-
-constexpr std::uint64_t kLongestRateDays = 7;
-constexpr std::uint64_t kLongestRateNs = kLongestRateDays * 86'400 * 1'000'000'000;
-
-// A pid, or nothing for all processes.
-template <typename Request>
-Result<std::optional<std::int32_t>> asked_for(const Request& request) {
-  if (request.which_case() == Request::kPid) return std::optional<std::int32_t>(request.pid());
-  if (request.which_case() == Request::kAll && request.all()) return std::optional<std::int32_t>();
-  return invalid("the request names no process");
-}
-
-void set_rate(std::uint64_t frequency, std::uint64_t until_ns, const std::string& why, v1::RateStatus& out) {
-  out.set_frequency(static_cast<std::uint32_t>(frequency));
-  out.set_until_ns(until_ns);
-  out.set_why(store::to_utf8(why));
-}
 
 // Readable where one of them is.
 UniqueFd either_of(int one, int other) {
@@ -110,9 +86,17 @@ void Daemon::cut_off(const std::string& why) {
                suppressed > 0 ? fmt::format(" ({} more were not logged)", suppressed) : "");
 }
 
+void Daemon::add_cut_off(v1::DaemonStatus& out) {
+  std::lock_guard lock(cut_off_mutex_);
+  for (const auto& [reason, count] : cut_off_) {
+    v1::RefusalCount& to = *out.add_refusals();
+    to.set_reason("control socket: " + reason);
+    to.set_count(count);
+  }
+}
+
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options) {
   std::unique_ptr<Daemon> daemon(new Daemon(os, options));
-  daemon->started_ = os.now();
   auto prepared = prepare(os, options);
   if (!prepared.ok()) return prepared.error();
   daemon->capture_ = std::move(prepared->capture);
@@ -149,11 +133,14 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
       [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
   if (!recorder.ok()) return recorder.error();
   daemon->recorder_ = std::move(*recorder);
+  daemon->answers_ = std::make_unique<ControlAnswers>(
+      os, ControlAnswers::Sampling{daemon->options_, daemon->capture_}, *daemon->recorder_, *daemon->store_,
+      daemon->triggered_, [raw = daemon.get()](v1::DaemonStatus& out) { raw->add_cut_off(out); });
   daemon->compactor_ = std::make_unique<Compactor>(
       options.store, CompactorOptions{.retention = summary_retention(options)}, *daemon->store_);
   daemon->reports_ = std::make_unique<Reports>(options.store, [raw = daemon.get()]() -> Result<TimeNs> {
     v1::FlushReply flushed;
-    if (Status done = raw->flush(flushed); !done.ok()) return done.error();
+    if (Status done = raw->answers_->flush(flushed); !done.ok()) return done.error();
     return flushed.time();
   });
   auto control = control::ControlServer::listen(
@@ -227,13 +214,13 @@ Web::Daemon Daemon::web_side() {
   return {session::kVersion, options_.store,
           [this] {
             v1::DaemonStatus now;
-            status(now);
+            answers_->status(now);
             return now;
           },
           [this] {
             v1::FlushReply ignored;
             // What could not be written is in the status.
-            (void)flush(ignored);
+            (void)answers_->flush(ignored);
           },
           [this](const v1::ControlRequest& request, const serve::Access& access) {
             return control_by_http(request, access);
@@ -248,7 +235,7 @@ Result<v1::ControlReply> Daemon::control_by_http(const v1::ControlRequest& reque
     if (!may.ok()) return may.error();
   }
   v1::ControlReply reply;
-  if (Status done = answer(request, "a request over HTTP", reply); !done.ok()) return done.error();
+  if (Status done = answers_->answer(request, "a request over HTTP", reply); !done.ok()) return done.error();
   return reply;
 }
 
@@ -279,7 +266,7 @@ std::optional<v1::ControlReply> Daemon::answer(const v1::ControlRequest& request
     done = reports_->start(request.report(), promise);
     if (done.ok()) return std::nullopt;
   } else if (done.ok()) {
-    done = answer(request, "tailor rate", reply);
+    done = answers_->answer(request, "tailor rate", reply);
   }
   if (!done.ok()) {
     Error error = done.error();
@@ -287,171 +274,6 @@ std::optional<v1::ControlReply> Daemon::answer(const v1::ControlRequest& request
     control::set_error(reply, error);
   }
   return reply;
-}
-
-Status Daemon::answer(const v1::ControlRequest& request, const std::string& asker, v1::ControlReply& reply) {
-  switch (request.request_case()) {
-    case v1::ControlRequest::kStatus:
-      status(*reply.mutable_status());
-      return Ok{};
-    case v1::ControlRequest::kFlush:
-      return flush(*reply.mutable_flush());
-    case v1::ControlRequest::kSample:
-      return sample(request.sample().pid(), *reply.mutable_sample());
-    case v1::ControlRequest::kUnsample:
-      recorder_->detach(store::get_process(request.unsample().process()));
-      reply.mutable_unsample();
-      return Ok{};
-    case v1::ControlRequest::kPause:
-      return pause(request.pause(), *reply.mutable_pause());
-    case v1::ControlRequest::kResume:
-      return resume(request.resume(), *reply.mutable_resume());
-    case v1::ControlRequest::kRate:
-      return rate(request.rate(), asker, *reply.mutable_rate());
-    default:
-      return invalid("this daemon does not know the request: is the command line newer?");
-  }
-}
-
-void Daemon::status(v1::DaemonStatus& out) {
-  CatalogueUsers catalogue;
-  if (auto uses = store_->catalogue_uses()) catalogue.uses = std::move(*uses);
-  if (auto removed = store_->catalogue_removed()) catalogue.removed = std::move(*removed);
-  const store::GivenUp given_up = store_->given_up();
-  recorder_->run([&] {
-    for (const TriggerCounts& each : triggered_.triggers().counts()) {
-      v1::TriggerStatus& to = *out.add_triggers();
-      to.set_name(store::to_utf8(each.name));
-      to.set_fired(each.fired);
-      to.set_skipped(each.skipped);
-    }
-    const store::WriteStats written = store_->stats();
-    out.mutable_store_loss()->set_samples(written.lost_samples);
-    out.mutable_store_loss()->set_activity(written.lost_activity);
-    out.mutable_store_loss()->set_blocks(written.lost_blocks);
-    out.mutable_store_loss()->set_reason(written.loss_reason);
-    out.set_store_problem(store_->last_problem());
-    out.mutable_unsummed()->set_segments(given_up.segments);
-    out.mutable_unsummed()->set_samples(given_up.samples);
-  });
-  // As it was published after that.
-  const session::RecorderStatus now = recorder_->status();
-  out.set_daemon_version(session::kVersion);
-  out.set_pid(::getpid());
-  out.set_uptime_ns(static_cast<std::uint64_t>(os_.now() - started_));
-  out.set_agent_socket(options_.agent_socket);
-  out.set_store(options_.store);
-  out.set_clock_source(now.clock_source);
-  out.set_clock_error_ns(now.clock_error_ns);
-  out.set_sampling_notes(now.sampling_notes);
-  out.set_watermark(now.pipeline.watermark);
-  store::encode(now.total, *out.mutable_total());
-  out.set_samples_pending(now.pipeline.pending);
-  out.set_samples_undecoded(now.pipeline.undecoded);
-  out.set_agents_refused(now.registration.refused);
-  out.set_problems(now.pipeline.problems);
-  out.set_late_words(now.pipeline.without_settlement);
-  out.set_own_cpu_ns(now.own_cpu_ns);
-  out.set_longest_step_ns(static_cast<std::uint64_t>(now.longest_step));
-  out.set_long_steps(now.long_steps);
-  const auto count = [](const std::string& reason, std::uint64_t n, v1::RefusalCount& to) {
-    to.set_reason(reason);
-    to.set_count(n);
-  };
-  for (const auto& [reason, n] : now.registration.refusals) count(reason, n, *out.add_refusals());
-  {
-    std::lock_guard lock(cut_off_mutex_);
-    for (const auto& [reason, n] : cut_off_) count("control socket: " + reason, n, *out.add_refusals());
-  }
-  for (const auto& [key, n] : now.limits) count(key, n, *out.add_limits());
-  for (const session::RecordedProcess& process : now.processes) {
-    v1::ProcessStatus& to = *out.add_processes();
-    store::encode(process.record, *to.mutable_info());
-    store::encode(process.accounting, *to.mutable_accounting());
-    to.set_sampled(process.sampled);
-    to.set_not_sampled_because(store::to_utf8(process.not_sampled_because));
-    to.set_paused(process.paused_since_ns != 0);
-    to.set_paused_since_ns(process.paused_since_ns);
-    to.set_paused_ns(process.paused_ns);
-    if (process.frequency != 0)
-      set_rate(process.frequency, process.rate_until_ns, process.rate_why, *to.mutable_rate());
-  }
-  out.set_frequency(static_cast<std::uint32_t>(options_.sampling.frequency));
-  out.set_max_frequency(static_cast<std::uint32_t>(options_.max_frequency));
-  if (now.frequency != 0) set_rate(now.frequency, now.rate_until_ns, now.rate_why, *out.mutable_rate());
-  out.set_all_paused(now.all_paused);
-  tell_users(now, catalogue, out);
-}
-
-Status Daemon::flush(v1::FlushReply& out) {
-  out.set_time(os_.now());
-  recorder_->flush();
-  // The recorder does not wait for the catalogue, and the catalogue's thread not for who reads it: mostly he
-  // does so for a moment. This thread does.
-  for (int tries = 1;; ++tries) {
-    Result<store::CatalogueKeeper::Ticket> begun = store::CatalogueKeeper::Ticket{0};
-    recorder_->run([&] { begun = store_->begin_flush(); });
-    if (!begun) return begun.error();
-    Status flushed = store_->wait_for(*begun);
-    if (flushed || flushed.error().code != EBUSY || tries == kFlushTries) return flushed;
-    std::this_thread::sleep_for(kBetweenFlushes);
-  }
-}
-
-Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
-  auto process = os::identify(os_, pid);
-  if (!process.ok()) return process.error();
-  out.set_time(os_.now());
-  out.set_store(options_.store);
-  auto known = recorder_->sample_process(*process, capture_);
-  if (!known.ok()) return known.error();
-  store::set_process(*out.mutable_process(), *process);
-  out.set_registered(known->registered);
-  out.set_note(store::to_utf8(known->note));
-  return Ok{};
-}
-
-Status Daemon::pause(const v1::PauseRequest& request, v1::PauseReply& out) {
-  auto which = asked_for(request);
-  if (!which.ok()) return which.error();
-  auto paused = recorder_->pause(*which);
-  if (!paused.ok()) return paused.error();
-  for (ProcessId process : *paused) store::set_process(*out.add_processes(), process);
-  spdlog::info("sampling of {} is paused", *which ? fmt::format("process {}", **which) : "all processes");
-  return Ok{};
-}
-
-Status Daemon::resume(const v1::ResumeRequest& request, v1::ResumeReply& out) {
-  auto which = asked_for(request);
-  if (!which.ok()) return which.error();
-  auto resumed = recorder_->resume(*which);
-  if (!resumed.ok()) return resumed.error();
-  for (ProcessId process : resumed->processes) store::set_process(*out.add_processes(), process);
-  for (const std::string& problem : resumed->problems) out.add_problems(store::to_utf8(problem));
-  spdlog::info("sampling of {} goes on", *which ? fmt::format("process {}", **which) : "all processes");
-  return Ok{};
-}
-
-Status Daemon::rate(const v1::RateRequest& request, const std::string& asker, v1::RateReply& out) {
-  auto which = asked_for(request);
-  if (!which.ok()) return which.error();
-  const std::string of = *which ? fmt::format("process {}", **which) : "all processes";
-  Result<session::RatesChanged> changed = session::RatesChanged{};
-  if (request.frequency() == 0) {
-    changed = recorder_->reset_rate(*which);
-  } else {
-    auto rate = rate_of(os_, options_, capture_, request.frequency(), asker);
-    if (!rate.ok()) return rate.error();
-    if (request.for_ns() > kLongestRateNs)
-      return invalid(fmt::format("a rate lasts {} days at most, or until it is changed", kLongestRateDays));
-    changed = recorder_->set_rate(*which, std::move(*rate), static_cast<TimeNs>(request.for_ns()));
-  }
-  if (!changed.ok()) return changed.error();
-  for (ProcessId process : changed->processes) store::set_process(*out.add_processes(), process);
-  for (const std::string& problem : changed->problems) out.add_problems(store::to_utf8(problem));
-  spdlog::info("{}: {} sampled {}", asker, of,
-               request.frequency() == 0 ? "as before" : fmt::format("at {} Hz", request.frequency()));
-  return Ok{};
 }
 
 }  // namespace tailor::tailord

@@ -19,6 +19,7 @@
 #include "daemon/session/recorder.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/compactor.h"
+#include "daemon/tailord/control_answers.h"
 #include "daemon/tailord/log_limiter.h"
 #include "daemon/tailord/options.h"
 #include "daemon/tailord/reports.h"
@@ -27,7 +28,7 @@
 
 namespace tailor::tailord {
 
-// Main thread only; status() and flush() any.
+// Main thread only.
 class Daemon {
  public:
   // Creates directories that are missing, opens the store, listens; on the agent socket that the service
@@ -52,18 +53,11 @@ class Daemon {
   void reload(const Result<Options>& read);
   Result<PreparedRates> rates_after(const Options& read);
   void cut_off(const std::string& why);
+  void add_cut_off(v1::DaemonStatus& out);
   Web::Daemon web_side();
   std::optional<v1::ControlReply> answer(const v1::ControlRequest& request, const control::Peer& peer,
                                          const control::ControlServer::Promise& promise);
-  // `asker`: for people, in the place of a reason. Any thread.
-  Status answer(const v1::ControlRequest& request, const std::string& asker, v1::ControlReply& reply);
   Result<v1::ControlReply> control_by_http(const v1::ControlRequest& request, const serve::Access& access);
-  void status(v1::DaemonStatus& out);
-  Status flush(v1::FlushReply& out);
-  Status sample(std::int32_t pid, v1::SampleReply& out);
-  Status pause(const v1::PauseRequest& request, v1::PauseReply& out);
-  Status resume(const v1::ResumeRequest& request, v1::ResumeReply& out);
-  Status rate(const v1::RateRequest& request, const std::string& asker, v1::RateReply& out);
 
   os::Os& os_;
   Options options_;
@@ -71,14 +65,14 @@ class Daemon {
   std::mutex cut_off_mutex_;                      // guards:
   std::map<std::string, std::uint64_t> cut_off_;  // askers, by reason
   capture::CaptureOptions capture_;               // of every process
-  TimeNs started_ = 0;
-  std::unique_ptr<store::StoreWriter> store_;  // written on the recorder's control thread
+  std::unique_ptr<store::StoreWriter> store_;     // written on the recorder's control thread
   std::unique_ptr<journal::JournalWriter> journal_;
   metrics::OperatorMeter meter_;
   TriggeredRates triggered_;                       // asked on the recorder's control thread
   std::unique_ptr<session::FunctionNamer> namer_;  // of what the store has
   std::unique_ptr<profile::TeeSink> sinks_;        // the store, the meter, the triggers and the namer
   std::unique_ptr<session::Recorder> recorder_;
+  std::unique_ptr<ControlAnswers> answers_;
   std::unique_ptr<Compactor> compactor_;  // of the store
   std::unique_ptr<control::ControlServer> control_;
   std::unique_ptr<Reports> reports_;

@@ -3,9 +3,9 @@
 #include <map>
 #include <memory>
 
+#include "daemon/export/export_formats.h"
 #include "daemon/export/make_trace.h"
 #include "daemon/export/parquet_tables.h"
-#include "daemon/formats/trace_writers.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/store/output_file.h"
 #include "daemon/store/output_target.h"
@@ -25,38 +25,17 @@ struct ExportOptions {
   std::vector<std::string> levels = exporter::TraceOptions{}.levels;
 };
 
-const std::vector<std::string> kFormats = {"csv",     "firefox",  "folded", "otlp",
-                                           "parquet", "perfetto", "pprof",  "speedscope"};
-
-std::string written(const std::string& format, const formats::Trace& trace, std::uint16_t source) {
-  if (format == "csv") return formats::write_csv(trace);
-  if (format == "firefox") return formats::write_firefox(trace, source);
-  if (format == "folded") return formats::write_folded(trace, source);
-  if (format == "otlp") return formats::write_otlp(trace);
-  if (format == "perfetto") return formats::write_perfetto(trace);
-  if (format == "pprof") return formats::write_pprof(trace);
-  return formats::write_speedscope(trace);
-}
-
-// Formats that hold samples of one unit only.
-bool of_one_source(const std::string& format) {
-  return format == "firefox" || format == "folded";
-}
-
-bool is_binary(const std::string& format) {
-  return format == "otlp" || format == "pprof" || format == "perfetto";
-}
+using exporter::ExportFormat;
 
 // Names come from the recorded programs: a terminal must not obey them.
-std::string shown(const std::string& format, std::string text) {
-  if (!Terminal::detect().is_terminal || is_binary(format)) return text;
-  const bool json = format == "firefox" || format == "speedscope";
-  return json ? harmless_json(text) : harmless_lines(text);
+std::string shown(ExportFormat::Content content, std::string text) {
+  if (!Terminal::detect().is_terminal || content == ExportFormat::Content::kBinary) return text;
+  return content == ExportFormat::Content::kJson ? harmless_json(text) : harmless_lines(text);
 }
 
-int put(const std::string& format, std::string content, const std::string& path) {
+int put(const ExportFormat& format, std::string content, const std::string& path) {
   const bool to_terminal = store::is_standard_output(path);
-  if (to_terminal) content = shown(format, std::move(content));
+  if (to_terminal) content = shown(format.content, std::move(content));
   const Status written = store::write_output(path, content);
   return written ? kOk : complain(written.error());
 }
@@ -89,23 +68,30 @@ int write_tables(const serve::View& view, const std::string& path) {
   return kOk;
 }
 
+// Why it cannot be written to where it shall go.
+Status may_be_put(const ExportFormat& format, const std::string& output) {
+  if (!store::is_standard_output(output)) return Ok{};
+  if (format.content == ExportFormat::Content::kTables)
+    return invalid(
+        fmt::format("a {} export is a directory with a file for each table: name it with -o", format.name));
+  if (format.content == ExportFormat::Content::kBinary && Terminal::detect().is_terminal)
+    return invalid(fmt::format("a {} file is no text: name it with -o", format.name));
+  return Ok{};
+}
+
 int run_export(ExportOptions options) {
-  const bool tables = options.format == "parquet";
-  if (tables && store::is_standard_output(options.output))
-    return complain(invalid("a parquet export is a directory with a file for each table: name it with -o"));
-  if (is_binary(options.format) && store::is_standard_output(options.output) &&
-      Terminal::detect().is_terminal)
-    return complain(invalid("a " + options.format + " file is no text: name it with -o"));
+  const ExportFormat& format = *exporter::find_export_format(options.format);
+  if (Status may = may_be_put(format, options.output); !may.ok()) return complain(may.error());
   options.choice.detail.functions = true;
   options.choice.detail.samples = true;
   auto chosen = choose(options.choice);
   if (!chosen) return complain(chosen.error());
-  if (tables) return write_tables(*chosen, options.output);
-  if (of_one_source(options.format) && !chosen->selection.source)
+  if (format.write == nullptr) return write_tables(*chosen, options.output);
+  if (format.sources == ExportFormat::Sources::kOne && !chosen->selection.source)
     chosen->selection.source = query::default_source(chosen->profile, chosen->selection);
   exporter::TraceOptions how{options.levels, "tailor " TAILOR_VERSION, chosen->keep, chosen->from,
-                             chosen->to,     options.format == "csv"};
-  if (options.format == "otlp") {
+                             chosen->to,     format.may_be_empty};
+  if (format.has_build_ids) {
     how.build_ids = true;
     how.fingerprint = fingerprints_of(*chosen->whole);
   }
@@ -113,7 +99,13 @@ int run_export(ExportOptions options) {
   if (!trace) return complain(trace.error());
   if (trace->samples.empty())
     fmt::print(stderr, "tailor: nothing was sampled: the table has its head only\n");
-  return put(options.format, written(options.format, *trace, 0), options.output);
+  return put(format, format.write(*trace), options.output);
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const ExportFormat& format : exporter::export_formats()) names.emplace_back(format.name);
+  return names;
 }
 
 }  // namespace
@@ -123,11 +115,9 @@ void add_export(CLI::App& app, Action& action) {
   auto options = std::make_shared<ExportOptions>();
   add_choice(command, options->choice);
   add_time_choice(command, options->choice);
-  command
-      .add_option("--format", options->format,
-                  "csv, firefox, folded, otlp, parquet, perfetto, pprof or speedscope")
+  command.add_option("--format", options->format, fmt::format("One of: {}", fmt::join(format_names(), ", ")))
       ->required()
-      ->check(CLI::IsMember(kFormats));
+      ->check(CLI::IsMember(format_names()));
   command
       .add_option("-o,--output", options->output,
                   "The file, of parquet the directory; replaced if it exists. -: standard output")
@@ -141,7 +131,7 @@ void add_export(CLI::App& app, Action& action) {
   command.callback([options, &command, &action] {
     action = [options, &command] {
       const Status ok =
-          options->format == "parquet"
+          exporter::find_export_format(options->format)->write == nullptr
               ? refuse_given(command, {"--levels"}, "with parquet, which has all levels as tables")
               : Status(Ok{});
       return ok ? run_export(*options) : complain(ok.error());

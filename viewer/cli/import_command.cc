@@ -12,6 +12,7 @@
 #include "daemon/import/perf_import.h"
 #include "daemon/profile/tee_sink.h"
 #include "daemon/query/load/hit_functions.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/store/file_writer.h"
 #include "daemon/store/output_target.h"
 #include "proto/base/errors.h"

@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
-
-#include "daemon/store/store_reader.h"
-#include "proto/base/errors.h"
 
 namespace tailor::query {
 namespace {
@@ -23,13 +19,6 @@ void count(Cell& cell, std::uint64_t sample_weight) {
   ++cell.samples;
   cell.weight += weight;
   cell.weight_squares += weight * weight;
-}
-
-store::MayGoOn asked_after_blocks(ProfileLoader& loader, const Stop* stop) {
-  return [&loader, stop](std::uint64_t read) -> Status {
-    if (stop != nullptr && stop->stopped()) return stop->error();
-    return loader.may_go_on(read);
-  };
 }
 
 std::string counts_of(const LeftOut& left) {
@@ -57,49 +46,6 @@ const std::string& CodeInfo::function_at(std::uint64_t address) const {
     if (address - base < (--at)->end) return at->name;
   }
   return kNone;
-}
-
-Result<Profile> Profile::load_from(const LoadOptions& options,
-                                   const std::function<Status(ProfileLoader&)>& read) {
-  std::optional<ProfileLoader> first(std::in_place, options);
-  Status done = read(*first);
-  if (!done && first->needs_shares()) {
-    first.emplace(options, OnlyMeasure());
-    if (Status measured = read(*first); !measured) return measured.error();
-    ProfileShares shares = first->take_shares();
-    first.emplace(options, std::move(shares));
-    done = read(*first);
-  }
-  if (!done) return done.error();
-  if (!first->learned_late()) return first->finish();
-  ProfileLoader again(options, std::move(*first));
-  if (Status once_more = read(again); !once_more) return once_more.error();
-  return again.finish();
-}
-
-Result<Profile> Profile::load(store::Input& input, const LoadOptions& options) {
-  return load_from(options, [&](ProfileLoader& loader) {
-    return store::read_profile(input, loader, loader.read_report(), loader.said_loss(),
-                               asked_after_blocks(loader, options.stop), &loader);
-  });
-}
-
-Result<Profile> Profile::load_file(const std::string& path, const LoadOptions& options) {
-  auto input = store::open_file(path);
-  if (!input) return input.error();
-  auto profile = load(**input, options);
-  if (!profile && profile.error().kind == ErrorKind::kUnavailable) return profile;  // no fault of the file
-  if (!profile) return in_context(path + ": ", profile.error());
-  return profile;
-}
-
-Result<Profile> Profile::load_store(const std::string& directory, const store::Catalogue& catalogue,
-                                    store::RecordingNumber recording, const LoadOptions& options) {
-  const store::StoreSelection selection{recording, options.from, options.to};
-  return load_from(options, [&](ProfileLoader& loader) {
-    return store::read_store(directory, catalogue, selection, loader, loader.read_report(),
-                             loader.said_loss(), asked_after_blocks(loader, options.stop), &loader);
-  });
 }
 
 Profile Profile::only(const std::function<bool(const TimedSample&)>& keep, std::string what) const {

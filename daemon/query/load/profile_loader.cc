@@ -1,3 +1,5 @@
+#include "daemon/query/load/profile_loader.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/query/load/profile.h"
 #include "proto/base/errors.h"
 
 namespace tailor::query {

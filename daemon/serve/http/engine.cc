@@ -42,6 +42,11 @@ class Stream : public httplib::Stream {
   ByteStream& bytes_;
 };
 
+void put_text(httplib::Response& response, const std::string& text, const char* type) {
+  response.status = 200;
+  response.set_content(text, type);
+}
+
 void put(httplib::Response& response, int status, const Json& json) {
   response.status = status;
   response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace), kJson);
@@ -73,8 +78,19 @@ Visitor visitor_of(const httplib::Request& request, const Peer& peer) {
           request.method != "GET" && request.method != "HEAD"};
 }
 
-bool is_page(const std::string& path) {
-  return path == "/" || path == "/index.html" || path.starts_with("/assets/");
+// At the door for metrics there is nothing else, for anybody.
+bool is_at_metrics_door(Needs needs) {
+  return needs == Needs::kMetrics || needs == Needs::kNothingAnywhere;
+}
+
+bool takes(const Path& path, std::string_view method) {
+  const std::string methods = fmt::format(" {},", path.methods);
+  return methods.find(fmt::format(" {},", method == "HEAD" ? "GET" : method)) != std::string::npos;
+}
+
+void refuse_method(httplib::Response& response, const Path& path, const std::string& asked) {
+  response.set_header("Allow", std::string(path.methods));
+  refuse(response, invalid(fmt::format("{} takes {}", asked.substr(0, 100), path.methods)), 405);
 }
 
 // Not httplib's: it takes what follows the last "=" for the value, and label=tenant=b has two.
@@ -134,19 +150,16 @@ void HttpServer::Engine::not_understood(const httplib::Request& request, httplib
       !request.method.empty() && request.method.size() <= 32 &&
       std::all_of(request.method.begin(), request.method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   const std::string path = request.target.substr(0, request.target.find('?'));
-  const std::string_view methods = methods_of(path);
-  const bool known =
-      response.status == 400 && method && !methods.empty() && request.version.starts_with("HTTP/1.");
-  const std::string_view asked =
-      request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
-  if (known && methods.find(asked) != std::string_view::npos) {
+  const Path* known = find_path(path);
+  const bool alone =
+      response.status == 400 && method && known != nullptr && request.version.starts_with("HTTP/1.");
+  if (alone && takes(*known, request.method)) {
     // Nothing else is wrong with it: httplib reads no line that is longer.
     refuse(response,
            invalid(fmt::format("a header is longer than {} bytes, or is none", CPPHTTPLIB_HEADER_MAX_LENGTH)),
            431);
-  } else if (known) {
-    response.set_header("Allow", std::string(methods));
-    refuse(response, invalid(fmt::format("{} takes {}", path.substr(0, 100), methods)), 405);
+  } else if (alone) {
+    refuse_method(response, *known, path);
   } else {
     refuse(response, invalid("this is no request that HTTP/1.1 knows"), response.status);
   }
@@ -156,63 +169,75 @@ void HttpServer::Engine::not_understood(const httplib::Request& request, httplib
 
 void HttpServer::Engine::handle(const httplib::Request& request, httplib::Response& response,
                                 Exchange& exchange) {
-  const std::string& path = request.path;
-  Visitor visitor = visitor_of(request, *exchange.peer);
-  // Whoever follows a link comes from elsewhere, and the page has nothing to hide.
-  if (is_page(path)) visitor.fetch_site.clear();
-  const bool is_read = request.method == "GET" || request.method == "HEAD";
   if (exchange.has_body) response.set_header("Connection", "close");
-  const std::string_view methods = methods_of(path);
-  const bool metrics_path = path == "/metrics" || path == "/api/v1/health";
-  if (methods.empty() || (exchange.peer->metrics_only && !metrics_path)) {
-    refuse(response, not_found(fmt::format("there is no {}", path.substr(0, 100))));
-  } else if (methods.find(is_read ? "GET" : request.method) == std::string_view::npos) {
-    response.set_header("Allow", std::string(methods));
-    refuse(response, invalid(fmt::format("{} takes {}", path.substr(0, 100), methods)), 405);
-  } else if (const Status origin = gate_.check_origin(visitor);
-             !origin.ok() && !exchange.peer->metrics_only) {
-    refuse(response, origin.error());
-  } else if (path == "/api/v1/session") {
-    session(request, response, visitor);
-  } else if (path == "/api/v1/health") {
-    Stop stop;
-    auto answer = service_.answer(HealthRequest{}, Access{std::nullopt, {}, true, false, false}, stop);
-    answer.ok() ? put(response, 200, *answer) : refuse(response, answer.error());
-  } else if (is_page(path)) {
-    page(request, response);
+  const Path* path = find_path(request.path);
+  const bool metrics_door = exchange.peer->metrics_only;
+  if (path == nullptr || (metrics_door && !is_at_metrics_door(path->needs))) {
+    refuse(response, not_found(fmt::format("there is no {}", request.path.substr(0, 100))));
+  } else if (!takes(*path, request.method)) {
+    refuse_method(response, *path, request.path);
   } else {
-    const auto access = exchange.peer->metrics_only
-                            ? std::optional(Access{std::nullopt, {}, true, false, false})
-                            : gate_.identify(visitor);
-    if (!access) {
-      response.set_header("WWW-Authenticate", "Bearer");
-      refuse(response, denied("a valid token is needed (docs/security.md)"), 401);
-    } else if (path == "/metrics") {
-      if (!access->see_all && !access->metrics_only) {
-        refuse(response, denied("metrics are of all users"));
-      } else if (!options_.metrics) {
-        refuse(response, not_found("there are no metrics: this is a file, not a daemon"));
-      } else {
-        response.status = 200;
-        response.set_content(options_.metrics(), "text/plain; version=0.0.4; charset=utf-8");
-      }
-    } else if (access->metrics_only) {
-      refuse(response, denied("this token is for /metrics only"));
+    Visitor visitor = visitor_of(request, *exchange.peer);
+    // Whoever follows a link comes from elsewhere, and the page has nothing to hide.
+    if (path->answerer == Answerer::kPage) visitor.fetch_site.clear();
+    const Status origin = gate_.check_origin(visitor);
+    if (!origin.ok() && !metrics_door) {
+      refuse(response, origin.error());
     } else {
-      api(request, response, exchange, *access);
+      let_in(*path, request, response, exchange, visitor);
     }
   }
   common_headers(response);
 }
 
+void HttpServer::Engine::let_in(const Path& path, const httplib::Request& request,
+                                httplib::Response& response, const Exchange& exchange,
+                                const Visitor& visitor) {
+  const auto access = access_for(path.needs, visitor, *exchange.peer);
+  if (!access) {
+    response.set_header("WWW-Authenticate", "Bearer");
+    return refuse(response, denied("a valid token is needed (docs/security.md)"), 401);
+  }
+  if (Status may = check(path.needs, *access); !may.ok()) return refuse(response, may.error());
+  switch (path.answerer) {
+    case Answerer::kPage:
+      return page(request, response);
+    case Answerer::kSession:
+      return session(request, response, visitor);
+    case Answerer::kHealth:
+      return health(response, *access);
+    case Answerer::kMetrics:
+      return metrics(response);
+    case Answerer::kContract:
+      return put_text(response, std::string(openapi_document()), kJson);
+    case Answerer::kLive:
+      return live(response, *access);
+    case Answerer::kService:
+      return api(request, response, exchange, *access);
+  }
+}
+
+// Nothing: it is nobody we know.
+std::optional<Access> HttpServer::Engine::access_for(Needs needs, const Visitor& visitor, const Peer& peer) {
+  const bool anybody = peer.metrics_only || needs == Needs::kNothing || needs == Needs::kNothingAnywhere;
+  if (anybody) return Access{std::nullopt, {}, true, false, false};
+  return gate_.identify(visitor);
+}
+
+void HttpServer::Engine::health(httplib::Response& response, const Access& access) {
+  Stop stop;
+  auto answer = service_.answer(HealthRequest{}, access, stop);
+  answer.ok() ? put(response, 200, *answer) : refuse(response, answer.error());
+}
+
+void HttpServer::Engine::metrics(httplib::Response& response) {
+  if (!options_.metrics)
+    return refuse(response, not_found("there are no metrics: this is a file, not a daemon"));
+  put_text(response, options_.metrics(), "text/plain; version=0.0.4; charset=utf-8");
+}
+
 void HttpServer::Engine::api(const httplib::Request& request, httplib::Response& response,
                              const Exchange& exchange, const Access& access) {
-  if (request.path == "/api/v1/openapi.json") {
-    response.status = 200;
-    response.set_content(std::string(openapi_document()), kJson);
-    return;
-  }
-  if (request.path == "/api/v1/live") return live(response, access);
   auto routed = route(request.path, parameters_of(request));
   if (!routed) return refuse(response, routed.error());
   const auto stop = std::make_shared<Stop>(Stop::Clock::now() + routed->timeout);
@@ -228,8 +253,7 @@ void HttpServer::Engine::api(const httplib::Request& request, httplib::Response&
   };
   auto text = workers_.run(stop, work, [&] { return exchange.stream->closed_by_peer(); });
   if (!text) return refuse(response, text.error());
-  response.status = 200;
-  response.set_content(*text, kJson);
+  put_text(response, *text, kJson);
 }
 
 void HttpServer::Engine::session(const httplib::Request& request, httplib::Response& response,

@@ -4,8 +4,10 @@
 #include <httplib.h>
 
 #include <atomic>
+#include <optional>
 
 #include "daemon/serve/http/http_server.h"
+#include "daemon/serve/route.h"
 
 namespace tailor::serve {
 
@@ -27,10 +29,16 @@ class HttpServer::Engine : private httplib::Server {
   };
 
   void handle(const httplib::Request& request, httplib::Response& response, Exchange& exchange);
+  // One that the gate lets in, as far as its origin goes.
+  void let_in(const Path& path, const httplib::Request& request, httplib::Response& response,
+              const Exchange& exchange, const Visitor& visitor);
+  std::optional<Access> access_for(Needs needs, const Visitor& visitor, const Peer& peer);
   // What httplib could not read a request in.
   void not_understood(const httplib::Request& request, httplib::Response& response);
   void api(const httplib::Request& request, httplib::Response& response, const Exchange& exchange,
            const Access& access);
+  void health(httplib::Response& response, const Access& access);
+  void metrics(httplib::Response& response);
   void session(const httplib::Request& request, httplib::Response& response, const Visitor& visitor);
   void live(httplib::Response& response, const Access& access);
   void page(const httplib::Request& request, httplib::Response& response);

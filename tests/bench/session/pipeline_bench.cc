@@ -7,6 +7,7 @@
 
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/query/load/profile.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/file_writer.h"
 #include "tests/bench/session/ring_load.h"

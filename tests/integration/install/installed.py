@@ -1,6 +1,7 @@
 """`cmake --install`: the programs run from where they were installed, also when that folder is moved, and find nothing of
 the build; the packages for engines say which version they are, and why they do not fit."""
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -28,6 +29,16 @@ def configure(prefix, folder, *options):
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
+def check_headers(root):
+    """The headers for engines are whole, and none of them is of the libraries alone."""
+    headers = {path.relative_to(root).as_posix(): path.read_text() for path in root.rglob("*.h")}
+    ours = re.compile(r'#include [<"]((?:compiler|proto|daemon|agent)/[^">]+)')
+    wanted = {used for text in headers.values() for used in ours.findall(text)}
+    check("compiler/llvm/engine_lineage.h" in headers, "the headers of the adapter are installed")
+    check(wanted <= set(headers), f"and those that they include: {sorted(wanted - set(headers))}")
+    check("compiler/llvm/llvm_api.h" not in headers, "a header of the adapter's own is not")
+
+
 def refuses(prefix, folder, words, *options):
     code, said = configure(prefix, folder, *options)
     check(code != 0 and all(word in said for word in words), f"{' '.join(options)} is refused, and why is said: {words}")
@@ -46,6 +57,7 @@ with tempfile.TemporaryDirectory() as folder:
         run(binary, "--help")
     check(str(prefix) in run("ldd", prefix / "bin/weft", env={"LD_LIBRARY_PATH": ""}), "weft takes the agent that lies beside it")
 
+    check_headers(prefix / "include/tailor-compiler")
     project = folder / "engine"
     project.mkdir()
     (project / "CMakeLists.txt").write_text(PROJECT)

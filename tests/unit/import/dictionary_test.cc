@@ -7,6 +7,7 @@
 #include "daemon/import/perf_import.h"
 #include "daemon/journal/journal_writer.h"
 #include "daemon/pipeline/tee.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/sums/costs.h"
 #include "tailor/tag.h"
 #include "tests/support/engine_messages.h"

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/function_report.h"
 #include "tests/support/record_encoder.h"
 

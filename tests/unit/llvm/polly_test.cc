@@ -18,7 +18,7 @@ PluginInfo* polly() {
   return reinterpret_cast<PluginInfo*>(dlsym(RTLD_DEFAULT, "_Z18getPollyPluginInfov"));
 }
 
-// As Optimise(), with Polly in LLVM's pipeline of O3.
+// As optimise(), with Polly in LLVM's pipeline of O3.
 void optimise_with_polly(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel,
                          ModuleLineage& lineage) {
   optimise_with(sealed, target, OptLevel::kO3, lineage,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/query/json/report_json.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/plan_report.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"

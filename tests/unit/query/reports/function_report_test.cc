@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/stack_rules.h"
 #include "daemon/query/reports/thread_begins.h"
 #include "daemon/query/symbols/name_pattern.h"

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/keys.h"
 #include "tests/support/called_profile.h"

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/symbols/symbols.h"
 #include "tests/support/sample_profile.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/query/load/hit_functions.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/function_report.h"
 
 namespace tailor::query {

@@ -9,6 +9,7 @@
 
 #include "daemon/os/content_id.h"
 #include "daemon/query/load/hit_functions.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/function_report.h"
 #include "daemon/query/sums/named_functions.h"
 #include "daemon/query/symbols/elf_functions.h"

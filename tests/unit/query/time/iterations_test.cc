@@ -5,6 +5,7 @@
 #include <random>
 
 #include "daemon/query/json/report_json.h"
+#include "daemon/query/load/profile_loader.h"
 #include "daemon/query/time/sampled_loop.h"
 #include "tests/support/sample_profile.h"
 

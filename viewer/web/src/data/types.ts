@@ -58,19 +58,25 @@ export interface PlanRow extends Cost {
 
 export interface NamedRow extends Cost {
   key: string;
-  owner: string; // its key in all views
+  owner?: string; // its key in all views
   name: string;
   process?: ProcessKey;
 }
 
+export interface OwnedRow extends NamedRow {
+  owner: string;
+}
+
 export interface Source {
-  index?: number;
   name: string;
   unit: "ns_on_cpu" | "ns_off_cpu" | "events";
   period: number;
   precise: boolean;
-  samples?: number;
-  weight?: number;
+}
+
+export interface SourceSums extends Source {
+  samples: number;
+  weight: number;
 }
 
 export interface Accounting {
@@ -133,13 +139,13 @@ export interface Profile {
   engine_components: Cost;
   unattributed: Cost;
   all: Cost;
-  component_rows: NamedRow[];
-  unattributed_rows: NamedRow[];
+  component_rows: OwnedRow[];
+  unattributed_rows: OwnedRow[];
   accounting: Accounting;
   file: FileState;
   plans: PlanRow[];
   off_cpu?: { source: string; waits: number; ns: number; by_wait: Record<string, number>; rows: OffCpuRow[] };
-  other_sources: Source[];
+  other_sources: SourceSums[];
   only?: string;
 }
 
@@ -181,7 +187,6 @@ export interface Samples {
   sources: Source[];
   total: number;
   count: number;
-  origin_wall_ms?: number;
   cells: Cell[];
   time_ns: number[];
   tid: number[];
@@ -277,8 +282,8 @@ export interface Region {
   key: string;
   kind: number;
   name: string;
-  role: string;
-  element_bytes: number;
+  role?: string; // neither is known of a kind that the engine did not declare
+  element_bytes?: number;
   base: string;
   size: number;
   tid: number;
@@ -464,17 +469,22 @@ export interface History extends HistorySums {
   periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 
-export interface CompareSide extends Cost {
-  id: number;
-}
-
 export interface CompareRow {
   change: "matched" | "moved" | "new" | "gone";
-  key?: string;
   name: string;
-  kind?: string;
-  a: CompareSide | null;
-  b: CompareSide | null;
+  a: Cost | null;
+  b: Cost | null;
+  weight_change: number;
+  share_change: number;
+  significant: boolean;
+}
+
+// What is beside the operators: both executions have it.
+export interface CompareRest {
+  key: string;
+  name: string;
+  a: Cost;
+  b: Cost;
   weight_change: number;
   share_change: number;
   significant: boolean;
@@ -486,7 +496,7 @@ export interface Compare {
   source: Source;
   same_plan: boolean;
   operators: CompareRow[];
-  rest: CompareRow[];
+  rest: CompareRest[];
 }
 
 export interface Bundle {

@@ -241,8 +241,7 @@ class PipelineOfTask {
 
 function sourceWanted(profile: Profile, samples: Samples): number | null {
   const position = samples.sources.findIndex((each) => each.name === profile.source.name);
-  if (position < 0) return null;
-  return samples.sources[position]!.index ?? position;
+  return position < 0 ? null : position;
 }
 
 function cellInfo(cell: Cell, owners: Owners, pipelines: PipelineOfTask): CellInfo {

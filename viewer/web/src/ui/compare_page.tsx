@@ -1,6 +1,6 @@
 // Two executions side by side, operators aligned: what each cost in both, and which differences are more than chance.
 import type { Access } from "../data/access.ts";
-import type { Compare, CompareRow, CompareSide } from "../data/types.ts";
+import type { Compare, CompareRow, Cost } from "../data/types.ts";
 import { amount, duration, interval, name as clean, percent, points, rowsText, signed, ticks } from "../model/format.ts";
 import { link, route } from "../state/route.ts";
 import { useLoad } from "./load.ts";
@@ -19,7 +19,7 @@ export function ComparePage({ access }: { access: Access }) {
 
 export function Comparison({ data }: { data: Compare }) {
   const unit = data.source.unit;
-  const rows = [...data.operators, ...(data.rest ?? [])];
+  const rows: CompareRow[] = [...data.operators, ...(data.rest ?? []).map((row) => ({ ...row, change: "matched" as const }))];
   const weight = (side: "a" | "b") => rows.reduce((sum, row) => sum + (row[side]?.weight ?? 0), 0);
   const significant = rows.filter((row) => row.significant).length;
   const changed = weight("a") > 0 ? (weight("b") - weight("a")) / weight("a") : 0;
@@ -65,7 +65,7 @@ export function Comparison({ data }: { data: Compare }) {
   );
 }
 
-const sideText = (side: CompareSide | null) => (side ? `${percent(side.share)} (${interval(side.share_low, side.share_high)})` : "–");
+const sideText = (side: Cost | null) => (side ? `${percent(side.share)} (${interval(side.share_low, side.share_high)})` : "–");
 
 function Side({ name, row, weight, unit }: { name: string; row: Compare["a"]; weight: number; unit: string }) {
   return (
@@ -83,7 +83,7 @@ function Side({ name, row, weight, unit }: { name: string; row: Compare["a"]; we
 function Dumbbells({ rows, unit }: { rows: CompareRow[]; unit: string }) {
   const top = Math.max(0.01, ...rows.flatMap((row) => [row.a?.share_high ?? 0, row.b?.share_high ?? 0]));
   const at = (share: number) => `${(Math.min(1, share / top) * 100).toFixed(2)}%`;
-  const mark = (side: CompareSide | null, name: string) =>
+  const mark = (side: Cost | null, name: string) =>
     side && (
       <>
         <span class={`ci ${name}`} style={{ left: at(side.share_low), width: `calc(${at(side.share_high)} - ${at(side.share_low)})` }} />

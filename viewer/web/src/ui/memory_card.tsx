@@ -187,7 +187,7 @@ function groupsOf(view: PageView, data: Memory): Group[] {
     const key = `${region.kind}/${region.name}`;
     let group = groups.get(key);
     if (!group) {
-      group = { name: clean(region.name, 60), role: clean(region.role, 40), regions: [], rows: [], size: 0, weight: 0, pattern: patterns.get(key) ?? "" };
+      group = { name: clean(region.name, 60), role: clean(region.role ?? "", 40), regions: [], rows: [], size: 0, weight: 0, pattern: patterns.get(key) ?? "" };
       groups.set(key, group);
     }
     return group;

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Plain English, as far as a program can see: no sentence of the docs has more than 30 words, and neither docs nor comments use
+phrases that readers stumble over. Code and what stands in brackets do not count as words.
+
+Files that had such places when the check came are in .dev/words_allowed, with their number. It may only get smaller:
+`check_words.py --update` writes what is left, and refuses to write more.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+MOST_WORDS = 30
+# What to write instead depends on the sentence; these are what they mean mostly.
+PHRASES = {
+    re.compile(r"\b(?:told|tells?|telling)(?: [\w']+){0,3} apart\b", re.I): "distinguish, or say what differs",
+    re.compile(r"\bput(?:s|ting)? aside\b", re.I): "keep, save, or move elsewhere",
+    re.compile(r"\bso many\b", re.I): "the number, or: this many",
+    re.compile(r"(?:^|[.:;] )Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b"): "name the subject: a user who ..., a process that ...",
+}
+ALLOWED = pathlib.Path(".dev/words_allowed")
+SOURCES = (".cc", ".h", ".c", ".py", ".ts", ".tsx", ".sh")
+
+
+def plain_text(page):
+    """(line, text) of each paragraph and list item, without code, tables, headings and targets of links."""
+    text = re.sub(r"```.*?```", lambda found: "\n" * found.group().count("\n"), page, flags=re.S)
+    paragraphs, lines, begin = [], [], 0
+    for number, line in enumerate(text.split("\n") + [""], 1):
+        is_text = line.strip() and not line.startswith(("|", "#", "<", "!["))
+        if (not is_text or re.match(r"\s*(?:[-*]|\d+\.) ", line)) and lines:
+            paragraphs.append((begin, " ".join(lines)))
+            lines = []
+        if is_text:
+            begin = begin if lines else number
+            lines.append(line.strip())
+    for number, paragraph in paragraphs:
+        paragraph = re.sub(r"`[^`]*`", "x", paragraph)
+        yield number, re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
+
+
+def long_sentences(name, page):
+    for number, paragraph in plain_text(page):
+        if "·" in paragraph:  # a list of links
+            continue
+        for sentence in re.split(r"(?<=[.!?:;])\s+", re.sub(r"\([^()]*\)", "", paragraph)):
+            count = len([word for word in re.findall(r"\S*\w\S*", sentence) if word.strip(",.;:") != "x"])
+            if count > MOST_WORDS:
+                yield f"{name}:{number}: a sentence of {count} words: {sentence[:90]} ..."
+
+
+def prose_of(name, text):
+    """The text of a page without its code, or the comments of a source, line by line."""
+    if name.endswith(".md"):
+        yield from plain_text(text)
+        return
+    mark = r"#" if name.endswith((".py", ".sh")) else r"//|/\*|^\s*\*"
+    for number, line in enumerate(text.split("\n"), 1):
+        found = re.search(rf"(?:{mark})(.*)", line)
+        if found:
+            yield number, found.group(1).strip()
+
+
+def phrases(name, text):
+    for number, line in prose_of(name, text):
+        for phrase, instead in PHRASES.items():
+            for found in phrase.finditer(line):
+                yield f"{name}:{number}: \"{found.group().strip()}\": {instead}"
+
+
+def main() -> int:
+    files = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split()
+    allowed = dict(line.rsplit(" ", 1) for line in ALLOWED.read_text().splitlines()) if ALLOWED.exists() else {}
+    bad, left = [], {}
+    for name in files:
+        path = pathlib.Path(name)
+        is_page = name.endswith(".md") and name != "CHANGELOG.md"
+        if not path.exists() or not (is_page or name.endswith(SOURCES)) or name == ".dev/check_words.py":
+            continue
+        text = path.read_text(errors="replace")
+        found = list(phrases(name, text)) + (list(long_sentences(name, text)) if is_page else [])
+        if len(found) > int(allowed.get(name, 0)):
+            bad += found
+        if found:
+            left[name] = len(found)
+    if "--update" in sys.argv and (not allowed or not bad):
+        ALLOWED.write_text("".join(f"{name} {count}\n" for name, count in sorted(left.items())))
+    for line in bad:
+        print(line)
+    print(f"{sum(left.values())} known places in {len(left)} files; {len(bad)} others to write more plainly")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executions and their labels. */
+#ifndef TAILOR_PG_RUNS_H
+#define TAILOR_PG_RUNS_H
+
+#include "postgres.h"
+
+#include "executor/execdesc.h"
+#include "query.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Begins the execution of a query. `now`: TSC. */
+void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now);
+/* It ended; `error` NULL: in success. */
+void tailor_run_end(TailorQuery* open, uint64 rows, const char* error);
+/* Ends what short runs of the plan share. */
+void tailor_shared_run_end(TailorPlan* plan);
+
+#pragma GCC visibility pop
+
+#endif
