@@ -122,11 +122,14 @@ test("a file has no health, and its charts have the time of its executions", asy
   expect(said.includes("q3.tailor"), "the file is not named");
   // From the first one's begin to the end of the last, which took 2.73 s.
   expect(asked.join(" ") === `since=1764859990000&until=${Math.ceil(1764860000123.4 + 2730)}`, asked.join(" "));
+  const events = (shown) => shown.asked.filter((url) => url.endsWith("/live")).length;
+  expect(events(page) === 0, "events are asked for, and a file has none");
   await page.close();
   server.close();
   const daemon = await serve(makeBundle({ live: true, samples: 100, points: 10 }));
   const live = await open(browser, daemon.url);
   await live.waitForSelector("section[aria-label=Health]:has-text('39.1 MiB')");
+  expect(events(live) > 0, "a daemon's events are not asked for");
   await live.close();
   daemon.close();
 });

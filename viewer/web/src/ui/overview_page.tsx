@@ -6,16 +6,19 @@ import { bytes, count, duration, lines, name as clean, percent } from "../model/
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
 import { change, go, link, route } from "../state/route.ts";
 import { useKeys } from "./keys.ts";
-import { useLoad } from "./load.ts";
+import { type Loaded, useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message } from "./parts.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
 
-// While events come: a new number when something changed, at most every two seconds.
-function useLive(access: Access): { again: number; state: "live" | "down" | "file"; status: Status | null } {
+// While events come: a new number when something changed, at most every two seconds. `known`: what was heard of the status. A
+// profile, and a store without a daemon, have no events, so nobody is asked for these.
+function useLive(access: Access, known: Loaded<Status>): { again: number; state: "live" | "down" | "file"; status: Status | null } {
   const [again, setAgain] = useState(0);
   const [state, setState] = useState<"live" | "down" | "file">(access.isFile ? "file" : "live");
   const [status, setStatus] = useState<Status | null>(null);
+  const follows = known.error !== null || known.value?.mode === "live";
   useEffect(() => {
+    if (!follows) return;
     let waiting = 0;
     const soon = () => {
       if (waiting === 0) {
@@ -38,13 +41,13 @@ function useLive(access: Access): { again: number; state: "live" | "down" | "fil
       stop?.();
       clearTimeout(waiting);
     };
-  }, [access]);
+  }, [access, follows]);
   return { again, state, status };
 }
 
 export function OverviewPage({ access }: { access: Access }) {
-  const live = useLive(access);
   const loaded = useLoad<Status>(access, "status");
+  const live = useLive(access, loaded);
   const status = live.status ?? loaded.value;
   // A profile is shown as a whole. Of a host the charts have the time up to now, and the queries that of the charts.
   const isProfile = access.isFile || (status?.mode === "file" && status.file !== "");
