@@ -1,5 +1,5 @@
 // What the pages beside an execution's own show, and what a report file offers of them.
-import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { addressOf, launch, missing, open, reportOf, serve, writeReport } from "./browser.mjs";
 import { expect, finish, near, plain, skip, test } from "./check.mjs";
 import { makeBundle } from "./fixture.mjs";
 
@@ -265,6 +265,70 @@ test("a run without samples leads to all runs of its query, and is no error", as
   await other.waitForSelector("[role=alert]");
   await other.close();
   server.close();
+});
+
+// A report file of the same plan, changed: `change` gets its profile.
+function otherReport(change) {
+  const other = makeBundle({ seed: 11, samples: 2000 });
+  const profile = structuredClone(other.responses["executions/all/profile"]);
+  change(profile);
+  return { name: "before.html", mimeType: "text/html", buffer: Buffer.from(reportOf({ ...other, responses: { ...other.responses, "executions/all/profile": profile } })) };
+}
+
+async function comparedWith(page, file) {
+  await page.locator("input[aria-label='A report file to compare with']").setInputFiles(file);
+  await page.waitForSelector(`#card-compare, .message.error`);
+  if ((await page.locator("#card-compare table").count()) === 0) await page.locator("#card-compare button:has-text('Table')").click();
+  const rows = await page.locator("#card-compare tbody tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  return rows.map((row) => row.map(plain));
+}
+
+test("a plan stands beside that of a report file, operator by operator", async () => {
+  const server = await serve(bundle);
+  const page = await open(browser, `${server.url}#/execution/all`);
+  await page.locator("a:has-text('Compare with a file')").click();
+  await page.waitForSelector("main:has-text('Open a report file')");
+  const own = bundle.responses["executions/all/profile"].plans[0].operators;
+  let before = [];
+  const same = await comparedWith(page, otherReport((profile) => { before = profile.plans[0].operators; }));
+  expect(same.length === own.length + 2, `${same.length} rows`);
+  expect(/the same plan/.test(await text(page, ".heading")), await text(page, ".heading"));
+  own.forEach((row, i) => {
+    const [name, change, a, b, share] = same[i];
+    expect(name === row.name && change === "in both", `${name} ${change}`);
+    for (const [shown, side] of [[a, before[i]], [b, row]]) expect(shown.startsWith(`${(side.share * 100).toFixed(1)} %`), `${name}: ${shown} for ${side.share}`);
+    expect(Math.abs(Number.parseFloat(share.replace("−", "-")) - (row.share - before[i].share) * 100) <= 0.0501, `${name}: ${share}`);
+  });
+  expect(same.every((row) => row.at(-1) === "no"), "chance is told as a change");
+  expect(/No operator’s share differs/.test(await text(page, ".verdict")), await text(page, ".verdict"));
+  expect(!/cost/.test(await text(page, "#card-compare thead")), "costs are compared, though nobody knows how often the plans ran");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
+// The twins of the above: what changed must be seen.
+test("what a report file has otherwise is told: a dearer operator, one that moved, one that is gone", async () => {
+  const file = writeReport(bundle);
+  const page = await open(browser, `${file.url}#/compare?a=file&b=all`);
+  const rows = await comparedWith(page, otherReport((profile) => {
+    const operators = profile.plans[0].operators;
+    Object.assign(operators[3], { share: 0.1, share_low: 0.087, share_high: 0.114, weight: 0.1 * profile.weight });
+    operators[5].depth = 1; // it hangs elsewhere
+    operators[6].attributes[0].value = "another table";
+  }));
+  const row = (name, change) => rows.filter((each) => each[0] === name && each[1] === change);
+  const join = rows[3];
+  expect(join[0] === "Hash join" && join.at(-1) === "yes" && join[2].startsWith("10.0 %"), join.join(" "));
+  expect(row("Scan", "moved").length >= 1, "the scan that moved");
+  expect(row("Scan", "only in A").length === 1 && row("Scan", "only in B").length === 1, "the scan of another table");
+  expect(row("Scan", "only in A")[0][3] === "–", "it has no share in B");
+  expect(/different plans/.test(await text(page, ".heading")), await text(page, ".heading"));
+  await page.locator("input[aria-label='A report file to compare with']").setInputFiles({ name: "no.html", mimeType: "text/html", buffer: Buffer.from("<p>hello") });
+  await page.waitForSelector("[role=alert]:has-text('no.html')");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  file.remove();
 });
 
 test("a query's page without sums over days says why", async () => {

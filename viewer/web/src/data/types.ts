@@ -475,7 +475,7 @@ export interface CompareRow {
   kind?: string;
   a: CompareSide | null;
   b: CompareSide | null;
-  weight_change: number;
+  weight_change: number | null; // null: how often each side ran the plan is not known
   share_change: number;
   significant: boolean;
 }
