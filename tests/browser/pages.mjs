@@ -267,6 +267,64 @@ test("a run without samples leads to all runs of its query, and is no error", as
   server.close();
 });
 
+// The first minute of the hour 9 is half a CPU of tpch-3, the next one a whole CPU of tpch-1.
+function dayAnswer(parameters) {
+  const minutes = Number(parameters.get("buckets"));
+  const row = (key, name, at, cpus) => ({ key, name, cpu_ns: Array.from({ length: minutes }, (_, i) => (i === at ? cpus * 60e9 : 0)) });
+  const since = Number(parameters.get("since"));
+  return { from_ms: since, to_ms: Number(parameters.get("until")), bucket_ms: 60000, by_fingerprint: [row("fingerprint:9c1e", "tpch-3", 540, 0.5), row("fingerprint:tpch-1", "tpch-1", 541, 1)], by_kind: [], running: [], health: { status: "ok", reasons: [] } };
+}
+
+test("a day by the minute shows which query ran when", async () => {
+  const asked = [];
+  const server = await serve(makeBundle({ live: true, samples: 100, points: 10 }), (path, parameters) => {
+    if (path !== "host" || !parameters.has("since")) return undefined;
+    asked.push(Object.fromEntries(parameters));
+    return dayAnswer(parameters);
+  });
+  const page = await open(browser, `${server.url}#/`, { timezoneId: "Europe/Berlin" });
+  const card = page.locator("#card-day");
+  await card.waitFor();
+  expect(asked.length === 0, "the day is read before somebody asks for it");
+  await card.locator("button:has-text('Show today')").click();
+  await card.locator("canvas").waitFor();
+  expect((await addressOf(page)).includes("day=2025-12-04"), await addressOf(page));
+  expect(asked[0].buckets === "1440" && Number(asked[0].since) === Date.parse("2025-12-04T00:00+01:00") && Number(asked[0].until) === Date.parse("2025-12-05T00:00+01:00"), JSON.stringify(asked[0]));
+  // As it is drawn: the busiest minute is darkest, one without anything has no colour.
+  const cell = (hour, minute) => card.locator("canvas").evaluate((canvas, [row, column]) => {
+    const ratio = canvas.width / canvas.clientWidth;
+    const x = 46 + ((column + 0.4) * (canvas.clientWidth - 46)) / 60;
+    return [...canvas.getContext("2d").getImageData(Math.round(x * ratio), Math.round((row * 15 + 7) * ratio), 1, 1).data].slice(0, 3);
+  }, [hour, minute]);
+  await page.waitForFunction(() => document.querySelector("#card-day canvas").height > 200);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const light = (color) => color.reduce((sum, each) => sum + each, 0);
+  const [half, whole, none] = [light(await cell(9, 0)), light(await cell(9, 1)), light(await cell(9, 2))];
+  expect(whole < half && half < none, `${whole} ${half} ${none}`);
+  const box = await card.locator("canvas").boundingBox();
+  const point = (hour, minute) => [box.x + 46 + ((minute + 0.4) * (box.width - 46)) / 60, box.y + hour * 15 + 7];
+  await page.mouse.move(...point(9, 1));
+  await page.waitForSelector(".tip:has-text('09:01')");
+  expect(/tpch-1.*1\.00 CPUs/.test(await text(page, ".tip")), await text(page, ".tip"));
+  await card.locator("button:has-text('Table')").click();
+  const nine = plain(await card.locator("tbody tr").nth(9).innerText());
+  expect(/1\.5 min/.test(nine) && /1\.00 CPUs/.test(nine) && /tpch-1/.test(nine), nine);
+  await card.locator("select").selectOption({ label: "tpch-3" });
+  await card.locator("tbody tr:has-text('30.0 s')").waitFor();
+  await card.locator("button:has-text('Table')").click();
+  await card.locator("canvas").waitFor();
+  await page.mouse.click(...point(9, 0));
+  await page.waitForFunction(() => location.hash.startsWith("#/fingerprint/9c1e"));
+  const nineOClock = Date.parse("2025-12-04T09:00+01:00");
+  expect((await addressOf(page)).endsWith(`from=${nineOClock}&to=${nineOClock + 60000}`), await addressOf(page));
+  await page.close();
+  // A profile has no days, and what is no day is not asked for.
+  const other = await open(browser, `${server.url}#/?day=2026-02-31`);
+  await other.locator("#card-day button:has-text('Show today')").waitFor();
+  await other.close();
+  server.close();
+});
+
 // A report file of the same plan, changed: `change` gets its profile.
 function otherReport(change) {
   const other = makeBundle({ seed: 11, samples: 2000 });

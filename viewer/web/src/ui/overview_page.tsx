@@ -5,6 +5,7 @@ import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data
 import { bytes, count, duration, lines, name as clean, percent } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
 import { change, go, link, route } from "../state/route.ts";
+import { DayCard } from "./day_card.tsx";
 import { useKeys } from "./keys.ts";
 import { type Loaded, useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message } from "./parts.tsx";
@@ -84,6 +85,7 @@ export function OverviewPage({ access }: { access: Access }) {
           {host.value.by_kind_left_out && <Message text={`Kinds of operators are not shown: ${host.value.by_kind_left_out}`} />}
         </div>
       )}
+      {!isProfile && status && <DayCard access={access} now={status.now_ms} />}
       <div class="two uneven">
         <Executions access={access} rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />
         <div>
