@@ -8,7 +8,7 @@ import { compareFunctions, compareTrees, FunctionProfile, pathTo, searchTree } f
 import { noMoreThan, SampleTable } from "../../viewer/web/src/model/samples.ts";
 import { differences, eventOf, linesOf, shareIn, sumOf as sumOfLines } from "../../viewer/web/src/model/periods.ts";
 import { totals } from "../../viewer/web/src/model/totals.ts";
-import { bytes, lines, moment, name, percent, rangeText } from "../../viewer/web/src/model/format.ts";
+import { bytes, lines, moment, name, percent, rangeText, timeOfBucket, timeOfDay } from "../../viewer/web/src/model/format.ts";
 import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
 import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
@@ -463,6 +463,35 @@ test("the parts of a function's owners are those of its cost", () => {
     if (row) near(total.weight, row.weight, row.name);
   }
   near(main.owners.reduce((sum, each) => sum + each.total.weight, 0), profile.weight, "all owners of main");
+});
+
+test("a day has its minutes, also when clocks change, and each stands in its hour", () => {
+  process.env.TZ = "Europe/Berlin";
+  expect(dayOf("2026-01-31").minutes === 1440 && dayOf("2026-03-29").minutes === 1380 && dayOf("2026-10-25").minutes === 1500, "minutes of days");
+  for (const wrong of ["", "2026-02-31", "2026-1-1", "x"]) expect(dayOf(wrong) === null, wrong);
+  expect(dayBeside(dayOf("2026-03-29"), 1) === "2026-03-30" && dayBeside(dayOf("2026-01-01"), -1) === "2025-12-31", "the days beside it");
+  const day = dayOf("2026-10-25");
+  const row = (key, costs) => ({ key, name: key, cpu_ns: Array.from({ length: day.minutes }, (_, i) => costs[i] ?? 0) });
+  const host = { by_fingerprint: [row("a", { 0: 60e9, 61: 30e9 }), row("b", { 61: 90e9, 1499: 6e9 })] };
+  const hours = hoursOf(day, host, "");
+  expect(hours.length === 25 && hours[24].cpus.length === 60, `${hours.length} hours`);
+  near(hours[1].cpus[1], 2, "CPUs of a minute");
+  near(hours[24].cpus[59], 0.1, "the last minute");
+  near(hours.reduce((sum, hour) => sum + hour.ns, 0), 186e9, "the whole day");
+  expect(hours[1].dearest.key === "b" && hours[2].dearest === null, "the dearest query");
+  near(hoursOf(day, host, "a")[1].cpus[1], 0.5, "of one query");
+  expect(inMinute(host, 61).map((each) => each.key).join() === "b,a", "the dearest first");
+});
+
+test("moments of a short time are told apart, and days have no seconds", () => {
+  process.env.TZ = "Europe/Berlin";
+  const at = Date.parse("2026-01-31T14:05:06.789+01:00");
+  const digits = (text) => text.replace(/[^0-9]/g, " ").trim().split(/ +/).length;
+  expect(digits(timeOfDay(at, 100)) === 4 && timeOfDay(at, 100).includes("789"), timeOfDay(at, 100));
+  for (const span of [150, 1500, 15_000, 60_000]) expect(timeOfDay(at, span) !== timeOfDay(at + span / 5, span), `${span} ms: ${timeOfDay(at, span)} twice`);
+  expect(digits(timeOfDay(at, 60_000)) === 3 && digits(timeOfDay(at, 3_600_000)) === 2, timeOfDay(at, 60_000));
+  expect(!/:/.test(timeOfBucket(at, 86_400_000, 86_400_000 * 30)), "a day has no time");
+  expect(/31/.test(timeOfBucket(at, 3_600_000, 86_400_000 * 2)), "of several days the day is named");
 });
 
 process.exit(await finish());

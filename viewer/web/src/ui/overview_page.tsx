@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
-import { bytes, count, duration, lines, name as clean, percent } from "../model/format.ts";
+import { bytes, count, duration, lines, name as clean, percent, timeOfDay } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
 import { change, go, link, route } from "../state/route.ts";
 import { DayCard } from "./day_card.tsx";
@@ -167,6 +167,8 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
   const all = [...running.filter((row) => !known.has(row.id)), ...rows];
   const found = all.filter((row) => (state["run"] !== "now" || row.running) && (wanted === "" || `${row.plan_name} ${row.id} ${row.comm ?? ""} ${Object.values(row.labels ?? {}).join(" ")}`.toLowerCase().includes(wanted)));
   const marked = state["mark"] ?? "";
+  const begins = found.flatMap((row) => row.began_ms ?? []);
+  const span = begins.reduce((a, b) => Math.max(a, b), -Infinity) - begins.reduce((a, b) => Math.min(a, b), Infinity);
   // A file has some executions and comparisons only.
   const compared = (a: string, b: string) => a !== b && access.has("compare", { a, b });
   const comparable = useMemo(() => {
@@ -189,7 +191,7 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
         selected={(row) => row.id === marked}
         columns={[
           { name: "query", value: (row) => row.plan_name, show: (row) => (access.has(`executions/${row.id}/profile`) ? <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> : <span title="This file has no views of this execution alone">{clean(row.plan_name, 50) || "(no name)"}</span>) },
-          { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleTimeString() : "–") },
+          { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? timeOfDay(row.began_ms, Math.min(span, 599_999)) : "–") },
           { name: "took", number: true, value: (row) => row.elapsed_ns ?? 0, show: (row) => (row.running ? <span class="badge live">running</span> : row.elapsed_ns === undefined ? "–" : duration(row.elapsed_ns)) },
           { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
           { name: "samples", number: true, value: (row) => row.samples },
