@@ -1,4 +1,5 @@
 // The page's own sums, without a browser: nothing is lost or counted twice under any choice.
+import { gzipSync } from "node:zlib";
 import { expect, finish, near, plain, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 import { functionsAnswer } from "./functions_fixture.mjs";
@@ -14,6 +15,7 @@ import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt 
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
 import { dayBeside, dayOf, hoursOf, inMinute } from "../../viewer/web/src/model/day.ts";
+import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
 import { wilson } from "../../viewer/web/src/model/wilson.ts";
 import { queryText } from "../../viewer/web/src/data/access.ts";
 import { formatRoute, parseRoute } from "../../viewer/web/src/state/route_text.ts";
@@ -492,6 +494,30 @@ test("moments of a short time are told apart, and days have no seconds", () => {
   expect(digits(timeOfDay(at, 60_000)) === 3 && digits(timeOfDay(at, 3_600_000)) === 2, timeOfDay(at, 60_000));
   expect(!/:/.test(timeOfBucket(at, 86_400_000, 86_400_000 * 30)), "a day has no time");
   expect(/31/.test(timeOfBucket(at, 3_600_000, 86_400_000 * 2)), "of several days the day is named");
+});
+
+test("answers of a report file that share lines come back whole, and hostile ones end", async () => {
+  const text = "größe".repeat(40000);
+  expect((await unpack(gzipSync(text).toString("base64"))) === text, "what was compressed comes back");
+  const base = { plan_key: "p", lines: [{ line: 1, text: "a", weight: 5 }, { line: 2, text: "b" }], assembly: [{ code: 7, samples: 5, instructions: [{ offset: 0, weight: 5 }, { offset: 4 }] }] };
+  const responses = {
+    all: base,
+    one: { like: "all", lines: { 0: { line: 1, text: "a" }, 1: { line: 2, text: "b", weight: 3 } }, assembly: [{ code: 7, like: 0, samples: 3, instructions: { 1: { offset: 4, weight: 3 } } }, { code: 8, instructions: [{ offset: 9 }] }], rest: { plan_key: "p", weight: 3 } },
+    again: { same: "one" },
+    round: { same: "round" },
+    likeItself: { like: "likeItself", lines: {} },
+    lost: { like: "nothing", lines: {} },
+    odd: { like: "all", lines: { 99: { line: 1 }, length: { x: 1 }, 0: 7 }, assembly: [{ like: "__proto__", instructions: {} }, { like: 44, instructions: 3 }, null], rest: 5 },
+  };
+  for (const key of ["one", "again"]) {
+    const listing = answerIn(responses, key);
+    expect(listing.lines[0].weight === undefined && listing.lines[1].weight === 3 && listing.weight === 3, JSON.stringify(listing));
+    expect(JSON.stringify(listing.assembly) === JSON.stringify([{ code: 7, samples: 3, instructions: [{ offset: 0, weight: 5 }, { offset: 4, weight: 3 }] }, { code: 8, instructions: [{ offset: 9 }] }]), JSON.stringify(listing.assembly));
+  }
+  expect(answerIn(responses, "all") === base && base.lines[1].weight === undefined, "what is shared stays as it was");
+  for (const key of ["round", "likeItself", "lost", "toString"]) expect(answerIn(responses, key) === undefined, key);
+  const odd = answerIn(responses, "odd");
+  expect(odd.lines.length === 2 && odd.lines[0] === base.lines[0] && odd.assembly.every((each) => Array.isArray(each.instructions)), JSON.stringify(odd));
 });
 
 process.exit(await finish());

@@ -44,7 +44,7 @@ interface Opened {
 async function openProfile(file: File, source: string): Promise<Opened> {
   const name = clean(file.name, 60);
   try {
-    const access = new BundleAccess(bundleOf(await file.text()));
+    const access = new BundleAccess(await bundleOf(await file.text()));
     const path = `executions/${access.firstId}/profile`;
     const profile = await access.get<Profile>(path, access.has(path, { source }) ? { source } : {});
     return { name, id: access.firstId, profile, error: "" };
