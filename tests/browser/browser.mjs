@@ -10,7 +10,7 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "v
 // The packages are those of the page.
 const packages = createRequire(join(root, "package.json"));
 export const chromium = process.env.TAILOR_CHROMIUM ?? "/usr/bin/chromium";
-const template = join(root, "dist", "report.html");
+export const template = join(root, "dist", "report.html");
 
 // Why the tests cannot run here; "" if they can.
 export function missing() {

@@ -358,7 +358,7 @@ test("an empty, a broken and a foreign file say what is wrong", async () => {
   const none = { error: { kind: "not_found", message: "this selection has no samples" } };
   for (const [what, data, wanted] of [
     ["empty", { ...bundle, responses: { "executions/all/profile": none, "executions/all/samples": none } }, "has no samples"],
-    ["newer", { ...bundle, version: 9 }, "version 1"],
+    ["newer", { ...bundle, version: 9 }, "versions 1 and 2"],
     ["foreign", { format: "x" }, "no Tailor bundle"],
     ["broken", { ...bundle, responses: { ...bundle.responses, "executions/all/profile": { plans: 7 } } }, "cannot show"],
   ]) {

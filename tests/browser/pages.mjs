@@ -1,5 +1,5 @@
 // What the pages beside an execution's own show, and what a report file offers of them.
-import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { addressOf, launch, missing, open, reportOf, serve, writeReport } from "./browser.mjs";
 import { expect, finish, near, plain, skip, test } from "./check.mjs";
 import { makeBundle } from "./fixture.mjs";
 
@@ -122,11 +122,14 @@ test("a file has no health, and its charts have the time of its executions", asy
   expect(said.includes("q3.tailor"), "the file is not named");
   // From the first one's begin to the end of the last, which took 2.73 s.
   expect(asked.join(" ") === `since=1764859990000&until=${Math.ceil(1764860000123.4 + 2730)}`, asked.join(" "));
+  const events = (shown) => shown.asked.filter((url) => url.endsWith("/live")).length;
+  expect(events(page) === 0, "events are asked for, and a file has none");
   await page.close();
   server.close();
   const daemon = await serve(makeBundle({ live: true, samples: 100, points: 10 }));
   const live = await open(browser, daemon.url);
   await live.waitForSelector("section[aria-label=Health]:has-text('39.1 MiB')");
+  expect(events(live) > 0, "a daemon's events are not asked for");
   await live.close();
   daemon.close();
 });
@@ -262,6 +265,131 @@ test("a run without samples leads to all runs of its query, and is no error", as
   await other.waitForSelector("[role=alert]");
   await other.close();
   server.close();
+});
+
+// The first minute of the hour 9 is half a CPU of tpch-3, the next one a whole CPU of tpch-1.
+function dayAnswer(parameters) {
+  const minutes = Number(parameters.get("buckets"));
+  const row = (key, name, at, cpus) => ({ key, name, cpu_ns: Array.from({ length: minutes }, (_, i) => (i === at ? cpus * 60e9 : 0)) });
+  const since = Number(parameters.get("since"));
+  return { from_ms: since, to_ms: Number(parameters.get("until")), bucket_ms: 60000, by_fingerprint: [row("fingerprint:9c1e", "tpch-3", 540, 0.5), row("fingerprint:tpch-1", "tpch-1", 541, 1)], by_kind: [], running: [], health: { status: "ok", reasons: [] } };
+}
+
+test("a day by the minute shows which query ran when", async () => {
+  const asked = [];
+  const server = await serve(makeBundle({ live: true, samples: 100, points: 10 }), (path, parameters) => {
+    if (path !== "host" || !parameters.has("since")) return undefined;
+    asked.push(Object.fromEntries(parameters));
+    return dayAnswer(parameters);
+  });
+  const page = await open(browser, `${server.url}#/`, { timezoneId: "Europe/Berlin" });
+  const card = page.locator("#card-day");
+  await card.waitFor();
+  expect(asked.length === 0, "the day is read before somebody asks for it");
+  await card.locator("button:has-text('Show today')").click();
+  await card.locator("canvas").waitFor();
+  expect((await addressOf(page)).includes("day=2025-12-04"), await addressOf(page));
+  expect(asked[0].buckets === "1440" && Number(asked[0].since) === Date.parse("2025-12-04T00:00+01:00") && Number(asked[0].until) === Date.parse("2025-12-05T00:00+01:00"), JSON.stringify(asked[0]));
+  // As it is drawn: the busiest minute is darkest, one without anything has no colour.
+  const cell = (hour, minute) => card.locator("canvas").evaluate((canvas, [row, column]) => {
+    const ratio = canvas.width / canvas.clientWidth;
+    const x = 46 + ((column + 0.4) * (canvas.clientWidth - 46)) / 60;
+    return [...canvas.getContext("2d").getImageData(Math.round(x * ratio), Math.round((row * 15 + 7) * ratio), 1, 1).data].slice(0, 3);
+  }, [hour, minute]);
+  await page.waitForFunction(() => document.querySelector("#card-day canvas").height > 200);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const light = (color) => color.reduce((sum, each) => sum + each, 0);
+  const [half, whole, none] = [light(await cell(9, 0)), light(await cell(9, 1)), light(await cell(9, 2))];
+  expect(whole < half && half < none, `${whole} ${half} ${none}`);
+  const box = await card.locator("canvas").boundingBox();
+  const point = (hour, minute) => [box.x + 46 + ((minute + 0.4) * (box.width - 46)) / 60, box.y + hour * 15 + 7];
+  await page.mouse.move(...point(9, 1));
+  await page.waitForSelector(".tip:has-text('09:01')");
+  expect(/tpch-1.*1\.00 CPUs/.test(await text(page, ".tip")), await text(page, ".tip"));
+  await card.locator("button:has-text('Table')").click();
+  const nine = plain(await card.locator("tbody tr").nth(9).innerText());
+  expect(/1\.5 min/.test(nine) && /1\.00 CPUs/.test(nine) && /tpch-1/.test(nine), nine);
+  await card.locator("select").selectOption({ label: "tpch-3" });
+  await card.locator("tbody tr:has-text('30.0 s')").waitFor();
+  await card.locator("button:has-text('Table')").click();
+  await card.locator("canvas").waitFor();
+  await page.mouse.click(...point(9, 0));
+  await page.waitForFunction(() => location.hash.startsWith("#/fingerprint/9c1e"));
+  const nineOClock = Date.parse("2025-12-04T09:00+01:00");
+  expect((await addressOf(page)).endsWith(`from=${nineOClock}&to=${nineOClock + 60000}`), await addressOf(page));
+  // A run that was busy then may have begun before.
+  await page.locator("main:has-text('No run of this query began from') a:has-text('All its runs')").click();
+  await page.waitForSelector("#card-operators table");
+  await page.close();
+  // A profile has no days, and what is no day is not asked for.
+  const other = await open(browser, `${server.url}#/?day=2026-02-31`);
+  await other.locator("#card-day button:has-text('Show today')").waitFor();
+  await other.close();
+  server.close();
+});
+
+// A report file of the same plan, changed: `change` gets its profile.
+function otherReport(change) {
+  const other = makeBundle({ seed: 11, samples: 2000 });
+  const profile = structuredClone(other.responses["executions/all/profile"]);
+  change(profile);
+  return { name: "before.html", mimeType: "text/html", buffer: Buffer.from(reportOf({ ...other, responses: { ...other.responses, "executions/all/profile": profile } })) };
+}
+
+async function comparedWith(page, file) {
+  await page.locator("input[aria-label='A report file to compare with']").setInputFiles(file);
+  await page.waitForSelector(`#card-compare, .message.error`);
+  if ((await page.locator("#card-compare table").count()) === 0) await page.locator("#card-compare button:has-text('Table')").click();
+  const rows = await page.locator("#card-compare tbody tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  return rows.map((row) => row.map(plain));
+}
+
+test("a plan stands beside that of a report file, operator by operator", async () => {
+  const server = await serve(bundle);
+  const page = await open(browser, `${server.url}#/execution/all`);
+  await page.locator("a:has-text('Compare with a file')").click();
+  await page.waitForSelector("main:has-text('Open a report file')");
+  const own = bundle.responses["executions/all/profile"].plans[0].operators;
+  let before = [];
+  const same = await comparedWith(page, otherReport((profile) => { before = profile.plans[0].operators; }));
+  expect(same.length === own.length + 2, `${same.length} rows`);
+  expect(/the same plan/.test(await text(page, ".heading")), await text(page, ".heading"));
+  own.forEach((row, i) => {
+    const [name, change, a, b, share] = same[i];
+    expect(name === row.name && change === "in both", `${name} ${change}`);
+    for (const [shown, side] of [[a, before[i]], [b, row]]) expect(shown.startsWith(`${(side.share * 100).toFixed(1)} %`), `${name}: ${shown} for ${side.share}`);
+    expect(Math.abs(Number.parseFloat(share.replace("−", "-")) - (row.share - before[i].share) * 100) <= 0.0501, `${name}: ${share}`);
+  });
+  expect(same.every((row) => row.at(-1) === "no"), "chance is told as a change");
+  expect(/No operator’s share differs/.test(await text(page, ".verdict")), await text(page, ".verdict"));
+  expect(!/cost/.test(await text(page, "#card-compare thead")), "costs are compared, though nobody knows how often the plans ran");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
+// The twins of the above: what changed must be seen.
+test("what a report file has otherwise is told: a dearer operator, one that moved, one that is gone", async () => {
+  const file = writeReport(bundle);
+  const page = await open(browser, `${file.url}#/compare?a=file&b=all`);
+  const rows = await comparedWith(page, otherReport((profile) => {
+    const operators = profile.plans[0].operators;
+    Object.assign(operators[3], { share: 0.1, share_low: 0.087, share_high: 0.114, weight: 0.1 * profile.weight });
+    operators[5].depth = 1; // it hangs elsewhere
+    operators[6].attributes[0].value = "another table";
+  }));
+  const row = (name, change) => rows.filter((each) => each[0] === name && each[1] === change);
+  const join = rows[3];
+  expect(join[0] === "Hash join" && join.at(-1) === "yes" && join[2].startsWith("10.0 %"), join.join(" "));
+  expect(row("Scan", "moved").length >= 1, "the scan that moved");
+  expect(row("Scan", "only in A").length === 1 && row("Scan", "only in B").length === 1, "the scan of another table");
+  expect(row("Scan", "only in A")[0][3] === "–", "it has no share in B");
+  expect(/different plans/.test(await text(page, ".heading")), await text(page, ".heading"));
+  await page.locator("input[aria-label='A report file to compare with']").setInputFiles({ name: "no.html", mimeType: "text/html", buffer: Buffer.from("<p>hello") });
+  await page.waitForSelector("[role=alert]:has-text('no.html')");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  file.remove();
 });
 
 test("a query's page without sums over days says why", async () => {

@@ -1,10 +1,12 @@
 // Real profiles of weft: `tailor report --html` opens from disk with the numbers of `tailor report --json`, and
 // `tailor web` serves the same page.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { launch, missing, open } from "./browser.mjs";
+import { gunzipSync } from "node:zlib";
+import { launch, missing, open, template } from "./browser.mjs";
 import { expect, finish, near, samplingDenied, skip, test } from "./check.mjs";
+import { answerIn } from "../../viewer/web/src/data/packed.ts";
 import { ask, goTo, record, run, unbuilt, withServer } from "./recorded.mjs";
 
 if (missing()) skip(missing());
@@ -38,13 +40,22 @@ test("the file holds the report's numbers, opens from disk, and asks for nothing
 });
 
 const bundleOf = () => {
-  const [, json] = /<script type="application\/json" id="tailor-bundle">(.*?)<\/script>/s.exec(readFileSync(html, "utf8"));
-  return JSON.parse(json);
+  const [, data] = /<script type="application\/gzip" id="tailor-bundle">(.*?)<\/script>/s.exec(readFileSync(html, "utf8"));
+  return JSON.parse(gunzipSync(Buffer.from(data, "base64")).toString("utf8"));
 };
+
+test("what executions share stands in the file once, and all of it is compressed", () => {
+  const most = statSync(template).size + 20 * statSync(profile).size;
+  expect(statSync(html).size < most, `${statSync(html).size} bytes of a profile of ${statSync(profile).size}`);
+  // The twin: as JSON, and each answer whole, it is beyond that.
+  const { responses } = bundleOf();
+  const whole = Object.keys(responses).reduce((sum, key) => sum + JSON.stringify(answerIn(responses, key)).length, 0);
+  expect(whole > most, `${whole} bytes without that`);
+});
 
 test("the samples in the file add up to the report", () => {
   const bundle = bundleOf();
-  const samples = bundle.responses[`executions/${bundle.id}/samples`];
+  const samples = answerIn(bundle.responses, `executions/${bundle.id}/samples`);
   const position = samples.sources.findIndex((source) => source.name === report.source.name);
   let weight = 0;
   samples.cell.forEach((cell, i) => { if (samples.cells[cell].source === position) weight += samples.weight[i]; });
@@ -95,13 +106,15 @@ test("the machine code of a chosen thread costs what its listing says", () => wi
   const tid = Number(await page.locator(".lane.thread .dim").first().textContent());
   await goTo(page, `#/execution/all?tab=code&code=all&tid=${tid}`);
   await page.waitForSelector("h3:has-text('cost of the chosen part')");
-  const { plans } = bundleOf().responses["executions/all/profile"];
+  const { plans } = answerIn(bundleOf().responses, "executions/all/profile");
   const answer = await ask(page, `executions/all/listing?plan=${plans[0].plan_key}&thread=${tid}`);
   const wanted = answer.assembly.flatMap((object) => object.instructions).reduce((most, each) => Math.max(most, each.share ?? 0), 0);
   const all = report.plans[0].share;
   expect(wanted > 0 && wanted <= all, `the dearest instruction has ${wanted}`);
   await page.locator("#tab-flame").click();
   await page.locator("#tab-code").click();
+  // Until then it shows the cost of the whole view, and says so.
+  await page.waitForSelector("h3:has-text(', cost of the chosen part')");
   const shown = await page.evaluate(async () => {
     // Every part of the list, as one scrolls through it.
     const list = document.querySelector("[aria-label='Machine code']");

@@ -38,6 +38,7 @@ export async function withServer(browser, profile, use, options = {}) {
     // 404 is the answer of a view that has nothing to show, and the browser says so.
     const wrong = page.wrong.filter((each) => !each.includes("404"));
     expect(wrong.length === 0, wrong.join("; "));
+    expect(!page.asked.some((url) => url.endsWith("/live")), "the page asks for events of a file, which has none");
     await page.close();
   } finally {
     server.kill("SIGTERM");

@@ -1,4 +1,5 @@
 // The page's own sums, without a browser: nothing is lost or counted twice under any choice.
+import { gzipSync } from "node:zlib";
 import { expect, finish, near, plain, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 import { functionsAnswer } from "./functions_fixture.mjs";
@@ -8,11 +9,13 @@ import { compareFunctions, compareTrees, FunctionProfile, pathTo, searchTree } f
 import { noMoreThan, SampleTable } from "../../viewer/web/src/model/samples.ts";
 import { differences, eventOf, linesOf, shareIn, sumOf as sumOfLines } from "../../viewer/web/src/model/periods.ts";
 import { totals } from "../../viewer/web/src/model/totals.ts";
-import { bytes, lines, moment, name, percent, rangeText } from "../../viewer/web/src/model/format.ts";
+import { bytes, lines, moment, name, percent, rangeText, timeOfBucket, timeOfDay } from "../../viewer/web/src/model/format.ts";
 import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
 import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
+import { dayBeside, dayOf, hoursOf, inMinute } from "../../viewer/web/src/model/day.ts";
+import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
 import { wilson } from "../../viewer/web/src/model/wilson.ts";
 import { queryText } from "../../viewer/web/src/data/access.ts";
 import { formatRoute, parseRoute } from "../../viewer/web/src/state/route_text.ts";
@@ -462,6 +465,59 @@ test("the parts of a function's owners are those of its cost", () => {
     if (row) near(total.weight, row.weight, row.name);
   }
   near(main.owners.reduce((sum, each) => sum + each.total.weight, 0), profile.weight, "all owners of main");
+});
+
+test("a day has its minutes, also when clocks change, and each stands in its hour", () => {
+  process.env.TZ = "Europe/Berlin";
+  expect(dayOf("2026-01-31").minutes === 1440 && dayOf("2026-03-29").minutes === 1380 && dayOf("2026-10-25").minutes === 1500, "minutes of days");
+  for (const wrong of ["", "2026-02-31", "2026-1-1", "x"]) expect(dayOf(wrong) === null, wrong);
+  expect(dayBeside(dayOf("2026-03-29"), 1) === "2026-03-30" && dayBeside(dayOf("2026-01-01"), -1) === "2025-12-31", "the days beside it");
+  const day = dayOf("2026-10-25");
+  const row = (key, costs) => ({ key, name: key, cpu_ns: Array.from({ length: day.minutes }, (_, i) => costs[i] ?? 0) });
+  const host = { by_fingerprint: [row("a", { 0: 60e9, 61: 30e9 }), row("b", { 61: 90e9, 1499: 6e9 })] };
+  const hours = hoursOf(day, host, "");
+  expect(hours.length === 25 && hours[24].cpus.length === 60, `${hours.length} hours`);
+  near(hours[1].cpus[1], 2, "CPUs of a minute");
+  near(hours[24].cpus[59], 0.1, "the last minute");
+  near(hours.reduce((sum, hour) => sum + hour.ns, 0), 186e9, "the whole day");
+  expect(hours[1].dearest.key === "b" && hours[2].dearest === null, "the dearest query");
+  near(hoursOf(day, host, "a")[1].cpus[1], 0.5, "of one query");
+  expect(inMinute(host, 61).map((each) => each.key).join() === "b,a", "the dearest first");
+});
+
+test("moments of a short time are told apart, and days have no seconds", () => {
+  process.env.TZ = "Europe/Berlin";
+  const at = Date.parse("2026-01-31T14:05:06.789+01:00");
+  const digits = (text) => text.replace(/[^0-9]/g, " ").trim().split(/ +/).length;
+  expect(digits(timeOfDay(at, 100)) === 4 && timeOfDay(at, 100).includes("789"), timeOfDay(at, 100));
+  for (const span of [150, 1500, 15_000, 60_000]) expect(timeOfDay(at, span) !== timeOfDay(at + span / 5, span), `${span} ms: ${timeOfDay(at, span)} twice`);
+  expect(digits(timeOfDay(at, 60_000)) === 3 && digits(timeOfDay(at, 3_600_000)) === 2, timeOfDay(at, 60_000));
+  expect(!/:/.test(timeOfBucket(at, 86_400_000, 86_400_000 * 30)), "a day has no time");
+  expect(/31/.test(timeOfBucket(at, 3_600_000, 86_400_000 * 2)), "of several days the day is named");
+});
+
+test("answers of a report file that share lines come back whole, and hostile ones end", async () => {
+  const text = "größe".repeat(40000);
+  expect((await unpack(gzipSync(text).toString("base64"))) === text, "what was compressed comes back");
+  const base = { plan_key: "p", lines: [{ line: 1, text: "a", weight: 5 }, { line: 2, text: "b" }], assembly: [{ code: 7, samples: 5, instructions: [{ offset: 0, weight: 5 }, { offset: 4 }] }] };
+  const responses = {
+    all: base,
+    one: { like: "all", lines: { 0: { line: 1, text: "a" }, 1: { line: 2, text: "b", weight: 3 } }, assembly: [{ code: 7, like: 0, samples: 3, instructions: { 1: { offset: 4, weight: 3 } } }, { code: 8, instructions: [{ offset: 9 }] }], rest: { plan_key: "p", weight: 3 } },
+    again: { same: "one" },
+    round: { same: "round" },
+    likeItself: { like: "likeItself", lines: {} },
+    lost: { like: "nothing", lines: {} },
+    odd: { like: "all", lines: { 99: { line: 1 }, length: { x: 1 }, 0: 7 }, assembly: [{ like: "__proto__", instructions: {} }, { like: 44, instructions: 3 }, null], rest: 5 },
+  };
+  for (const key of ["one", "again"]) {
+    const listing = answerIn(responses, key);
+    expect(listing.lines[0].weight === undefined && listing.lines[1].weight === 3 && listing.weight === 3, JSON.stringify(listing));
+    expect(JSON.stringify(listing.assembly) === JSON.stringify([{ code: 7, samples: 3, instructions: [{ offset: 0, weight: 5 }, { offset: 4, weight: 3 }] }, { code: 8, instructions: [{ offset: 9 }] }]), JSON.stringify(listing.assembly));
+  }
+  expect(answerIn(responses, "all") === base && base.lines[1].weight === undefined, "what is shared stays as it was");
+  for (const key of ["round", "likeItself", "lost", "toString"]) expect(answerIn(responses, key) === undefined, key);
+  const odd = answerIn(responses, "odd");
+  expect(odd.lines.length === 2 && odd.lines[0] === base.lines[0] && odd.assembly.every((each) => Array.isArray(each.instructions)), JSON.stringify(odd));
 });
 
 process.exit(await finish());

@@ -2,6 +2,7 @@
 is anywhere. With --prometheus Debian's Prometheus scrapes it, and every query of the dashboard and every rule gives data.
 """
 import argparse
+import base64
 import gzip
 import http.client
 import importlib.util
@@ -204,7 +205,12 @@ def html_report(daemon):
     if made.returncode != 0:
         check("built without the web page" in made.stderr, f"tailor report --html writes a page: {made.stderr}")
         return ""
-    return page.read_text()
+    text = page.read_text()
+    packed = re.search(r'<script type="application/gzip" id="tailor-bundle">([^<]+)<', text)
+    check(packed is not None, "the HTML report has its data")
+    data = gzip.decompress(base64.b64decode(packed[1])).decode()
+    check("/profile" in data, "and they can be read")
+    return text + data
 
 
 def query(port, expression):

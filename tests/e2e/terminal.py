@@ -95,6 +95,27 @@ def judge_pager(profile):
         check("tpch-3" in text, "less shows what fits on the screen and ends")
 
 
+def judge_first_line(profile):
+    """`less` opens a listing where it costs most; another pager, and another command, gets no such word."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("less", "more"):
+            pager = pathlib.Path(folder, name)
+            pager.write_text("#!/bin/sh\necho \"told: $*\"\ncat\n")
+            pager.chmod(0o755)
+
+        def told(pager, *arguments):
+            first, *lines = on_terminal(*arguments, columns=120, PAGER=str(pathlib.Path(folder, pager)), NO_COLOR="1").splitlines()
+            return first.removeprefix("told:").strip(), lines
+
+        word, lines = told("less", "annotate", profile)
+        check(re.fullmatch(r"\+[1-9][0-9]*g", word) is not None, f"less is told a line: {word!r}")
+        shares = [(float(found[1]), number) for number, line in enumerate(lines, 1) if (found := re.match(r" *[0-9]+ +([0-9.]+) %    ", line))]
+        dearest = max(shares, key=lambda each: (each[0], -each[1]))[1]
+        check(0 <= dearest - int(word[1:-1]) <= 12, f"line {dearest} costs most, and less begins with {word}")
+        check(told("more", "annotate", profile)[0] == "", "another pager is told nothing")
+        check(told("less", "report", profile)[0] == "", "and less is told nothing of another command")
+
+
 def judge_closed_pipe(profile):
     """`tailor ... | head -n 1`: who reads no more has what it wants."""
     process = subprocess.Popen([BIN / "tailor", "export", profile, "--format", "csv"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -108,7 +129,7 @@ def judge_closed_pipe(profile):
 def main():
     with tempfile.TemporaryDirectory() as name:
         profile, _ = replayed(pathlib.Path(name))
-        for judge in (judge_colours, judge_width, judge_pager, judge_closed_pipe):
+        for judge in (judge_colours, judge_width, judge_pager, judge_first_line, judge_closed_pipe):
             judge(profile)
     return 0
 

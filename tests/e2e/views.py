@@ -97,6 +97,16 @@ with tempfile.TemporaryDirectory() as folder:
     linked = sum(each.get("samples", 0) for code in listing["assembly"] for each in code["instructions"] if each["line"] > 0)
     check(of_lines > 0 and near(of_lines, linked), f"annotate: instructions have the {of_lines} samples of the lines they descend from: {linked}")
     check("assembly" not in tailor("annotate", small, "--ir-only"), "annotate --ir-only has no machine code")
+    costs = lambda answer: sum(line["weight"] for line in answer["lines"] if line["kind"] == "instruction")
+    tids = [row["tid"] for row in tailor("sql", small, "-q", f"SELECT DISTINCT tid FROM operator_samples WHERE owner = 'plan' AND source = '{report['source']['name']}'")]
+    check(near(sum(costs(tailor("annotate", small, "--thread", str(tid))) for tid in tids), costs(listing)), f"annotate: the threads {tids} have all of it together")
+    dearest = max(report["plans"][0]["operators"], key=lambda row: row["weight"])
+    lines = [line for line in tailor("annotate", small, "--operator", str(dearest["id"]))["lines"] if line["kind"] == "instruction" and line["weight"] > 0]
+    check(lines and all(f"operator:{report['plans'][0]['plan_key']}:{dearest['id']}" in line["operator_keys"] for line in lines),
+          f"annotate --operator has the lines of {dearest['name']}, and no others")
+    text = run(TAILOR, "annotate", small)
+    whole_text = run(TAILOR, "annotate", small, "--all")
+    check("lines without cost (--all)" in text and "lines without cost" not in whole_text and len(text) < len(whole_text), "annotate folds what costs nothing")
 
     memory = tailor("memory", small)
     by_region = memory["by_region"]
@@ -157,7 +167,9 @@ with tempfile.TemporaryDirectory() as folder:
 
     # How much a busy host gives the sampler is not this test's matter, and may be a problem to the doctor.
     findings = json.loads(run(TAILOR, "doctor", small, "--json", expect=None))
-    own = [each for each in findings if each["check"] not in ("coverage", "losses")]
+    # And so are the symbols of the libraries that are installed here.
+    own = [each for each in findings if each["check"] not in ("coverage", "losses", "names")]
+    check(any(each["check"] == "names" and "functions without a name" in each["found"] for each in findings), "doctor: names of functions")
     # The doctor's limit is 5 %. Of so few samples a smaller share is above it by chance.
     beyond = [each for each in own if each["check"] == "unattributed" and each["state"] != "ok"
               and at_most(float(each["found"].split()[0]) / 100 * report["samples"], report["samples"], 0.05)]

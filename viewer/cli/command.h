@@ -28,6 +28,10 @@ void warn(const std::string& message);
 void print_json(const std::string& json);
 // Prints a text for people on standard output, its lines cut to the width of the terminal.
 void print_text(const std::string& text, const Terminal& terminal);
+// Of a command that prints more than a screen: from here on it prints to the pager, if there is one. `line`
+// is the first that the reader sees, from 1; 0: the first of all. Commands whose text has no such line need
+// not call it.
+void open_pager(std::size_t line);
 // The exit code of a command that has printed that there is nothing.
 int nothing_to_show();
 

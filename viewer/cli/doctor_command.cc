@@ -7,6 +7,7 @@
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/doctor.h"
+#include "viewer/cli/doctor_names.h"
 
 namespace tailor::cli {
 namespace {
@@ -22,7 +23,7 @@ int print(const std::vector<Finding>& findings, const Choice& choice) {
   return problem ? kProblemFound : kOk;
 }
 
-int run_doctor(const Choice& choice) {
+int run_doctor(Choice choice) {
   if (choice.what.empty() && choice.execution.empty() && !choice.has_last && choice.process.empty()) {
     std::vector<Finding> findings = look_at_host(os::real());
     findings.push_back(look_at_symbol_cache(query::symbol_cache()));
@@ -33,11 +34,14 @@ int run_doctor(const Choice& choice) {
     std::ranges::move(look_at_agent_socket(socket), std::back_inserter(findings));
     return print(findings, choice);
   }
+  choice.detail.functions = true;
   auto chosen = choose(choice);
   if (!chosen) return complain(chosen.error());
-  const auto report = query::plan_report(chosen->profile, chosen->selection);
+  const auto report = query::function_report(chosen->profile, chosen->selection);
   if (!report) return complain(report.error());
-  return print(look_at_profile(chosen->profile, *report), choice);
+  std::vector<Finding> findings = look_at_profile(chosen->profile, report->summary);
+  std::ranges::move(look_at_names(*report), std::back_inserter(findings));
+  return print(findings, choice);
 }
 
 }  // namespace

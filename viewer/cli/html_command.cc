@@ -17,15 +17,14 @@ namespace tailor::cli {
 int write_html(Choice choice, const std::string& path) {
   const auto target = target_of(choice);
   if (!target) return complain(target.error());
-  if (serve::report_template().empty()) return complain(html_report("", "null").error());
+  if (serve::report_template().empty()) return complain(html_report("", nullptr).error());
   const auto library = open_library(choice);
   serve::ServiceOptions options{TAILOR_VERSION, {}};
   options.names_from = query::NamesFrom::kFilesToo;
   serve::Service service(*library, std::move(options));
-  const auto bundle = service.bundle(*target, serve::Access::everything(), Stop());
+  auto bundle = service.bundle(*target, serve::Access::everything(), Stop());
   if (!bundle) return complain(bundle.error());
-  const std::string data = bundle->dump(-1, ' ', false, serve::Json::error_handler_t::replace);
-  const auto report = html_report(serve::report_template(), data);
+  const auto report = html_report(serve::report_template(), *std::move(bundle));
   if (!report) return complain(report.error());
   if (auto ok = store::write_output(path, *report); !ok) return complain(ok.error());
   if (!store::is_standard_output(path))

@@ -4,13 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/query/json/json_parts.h"
 #include "proto/base/result.h"
 
 namespace tailor::cli {
 
-// `page` with `bundle` (valid JSON, docs/http-api.md) in the place that it has for it. Every "<" of the
-// bundle is written as \u003c, so no name in it can end the element that holds the data. Fails if the page
-// does not have the place exactly once, and, saying what to do, if it is empty: tailor was built without it.
-Result<std::string> html_report(std::string_view page, std::string_view bundle);
+// `page` with `bundle` (docs/http-api.md) in the place that it has for it: compacted, compressed, and in
+// letters that cannot end the element that holds them. Fails if the page does not have the place exactly
+// once, and, saying what to do, if it is empty: tailor was built without it.
+Result<std::string> html_report(std::string_view page, query::Json bundle);
 
 }  // namespace tailor::cli

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,6 +23,15 @@
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
+namespace {
+
+Pager* pager_of_this_run = nullptr;  // NULL: the command's output is not for one
+
+}  // namespace
+
+void open_pager(std::size_t line) {
+  if (pager_of_this_run != nullptr) pager_of_this_run->start(line);
+}
 
 int complain(const Error& error) {
   warn(error.message);
@@ -139,10 +147,13 @@ int run(int argc, char** argv) {
     return all_written(good ? kOk : serve::exit_code(ErrorKind::kInvalid));
   }
   Terminal::detect();
-  std::optional<Pager> pager;
-  if (is_paged(app)) pager.emplace();
+  Pager pager;
+  if (is_paged(app)) pager_of_this_run = &pager;
+  // A listing opens its own at the line that cost most.
+  if (app.get_subcommands().front()->get_name() != "annotate") open_pager(0);
   const int code = action();
-  return pager && pager->runs() ? code : all_written(code);
+  pager_of_this_run = nullptr;
+  return pager.runs() ? code : all_written(code);
 }
 
 // The samples of a block take 13 MB, one block after the other. To get such memory from the kernel anew, and

@@ -1,6 +1,7 @@
 #include "viewer/cli/pager.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "proto/base/unique_fd.h"
 
@@ -33,6 +35,11 @@ std::string pager_command() {
   ::_exit(127);
 }
 
+bool is_less(const std::string& command) {
+  const std::string program = command.substr(0, command.find(' '));
+  return program.substr(program.rfind('/') + 1) == "less";
+}
+
 bool is_there(const std::string& command) {
   const std::string program = command.substr(0, command.find(' '));
   const std::string look = "command -v '" + program + "' >/dev/null 2>&1";
@@ -41,10 +48,11 @@ bool is_there(const std::string& command) {
 
 }  // namespace
 
-Pager::Pager() {
-  if (::isatty(STDOUT_FILENO) == 0) return;
-  const std::string command = pager_command();
+void Pager::start(std::size_t line) {
+  if (std::exchange(started_, true) || ::isatty(STDOUT_FILENO) == 0) return;
+  std::string command = pager_command();
   if (command.empty() || !is_there(command)) return;
+  if (line > 1 && is_less(command)) command += fmt::format(" +{}g", line);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
   const UniqueFd in(ends[0]), out(ends[1]);

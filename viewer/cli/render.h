@@ -31,9 +31,14 @@ std::string render(const query::Profile& profile, const query::FunctionReport& r
 std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal);
 
 struct AnnotateOptions {
-  bool all = false;  // functions and machine code without any cost too
+  bool all = false;  // functions, lines and machine code without any cost too
 };
-std::string render(const query::Profile& profile, const query::AnnotateReport& report,
+struct ListingText {
+  std::string text;
+  std::size_t hottest =
+      0;  // the line of the text, from 1, a few above the one that cost most; 0: none cost anything
+};
+ListingText render(const query::Profile& profile, const query::AnnotateReport& report,
                    const Terminal& terminal, const AnnotateOptions& options);
 
 }  // namespace tailor::cli

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <utility>
+
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_machine_code.h"
 #include "viewer/cli/render_parts.h"
@@ -33,33 +37,83 @@ std::string owner_text(const AnnotatedLine& line, const Terminal& terminal) {
   return out;
 }
 
-// Which functions are worth printing: those with costs, or all.
-std::vector<bool> lines_to_print(const std::vector<AnnotatedLine>& lines, bool all) {
-  std::vector<bool> print(lines.size(), true);
-  bool function_counts = true;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].kind == AnnotatedLine::Kind::kFunction)
-      function_counts = all || lines[i].cost.amount.weight > 0;
-    print[i] = function_counts;
-  }
-  return print;
+bool is_heading(const AnnotatedLine& line) {
+  return line.kind == AnnotatedLine::Kind::kFunction || line.kind == AnnotatedLine::Kind::kBlock;
 }
 
-std::string heading_text(const AnnotatedLine& line, const ListingColumns& columns, const Terminal& terminal) {
+enum class Shown : std::uint8_t { kNot, kFolded, kPrinted };
+
+// Functions without a cost are left out. Of the others, hot blocks are printed as a whole, and of the rest
+// what has a cost and the lines beside it; what is between is folded.
+std::vector<Shown> lines_to_show(const std::vector<AnnotatedLine>& lines, bool all) {
+  if (all) return std::vector<Shown>(lines.size(), Shown::kPrinted);
+  std::vector<Shown> out(lines.size(), Shown::kPrinted);
+  bool function_counts = true, hot = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].kind == AnnotatedLine::Kind::kFunction) function_counts = lines[i].cost.amount.weight > 0;
+    if (is_heading(lines[i])) hot = lines[i].hot;
+    const auto is_dear = [&](std::size_t at) {
+      return at < lines.size() && !is_heading(lines[at]) && lines[at].cost.amount.weight > 0;
+    };
+    const bool beside = !is_heading(lines[i]) && (is_dear(i + 1) || (i > 0 && is_dear(i - 1)));
+    const bool near = lines[i].cost.amount.weight > 0 || beside;
+    if (!hot && !near) out[i] = Shown::kFolded;
+    if (!function_counts) out[i] = Shown::kNot;
+  }
+  // A line that says how many are folded saves nothing where these are few.
+  constexpr std::size_t kWorthFolding = 4;
+  for (std::size_t i = 0; i < out.size();) {
+    std::size_t end = i;
+    while (end < out.size() && out[end] == Shown::kFolded) ++end;
+    if (end - i < kWorthFolding) std::fill(out.begin() + i, out.begin() + end, Shown::kPrinted);
+    i = std::max(end, i + 1);
+  }
+  return out;
+}
+
+// A function or block, with what its lines cost.
+std::string group_line(const AnnotatedLine& line, const ListingColumns& columns, const Terminal& terminal) {
   const std::size_t room = columns.text + columns.owner;
   const std::string sums = group_text(line, terminal);
   const std::size_t sums_width = std::min(cli::columns(sums), room * 2 / 3);
   const std::string shown = cut(escape(line.text, terminal.ascii), room - sums_width, terminal.ascii);
-  const std::string mark = pad_left(line.hot ? "hot" : "", kShareWidth);
-  return fmt::format("{}  {} {}", line.hot ? terminal.warn(mark) : mark, terminal.bold(shown),
+  return fmt::format("{} {}", terminal.bold(shown),
                      terminal.bar_colour(cut(sums, room - cli::columns(shown), terminal.ascii)));
 }
 
+std::string heading_text(const AnnotatedLine& line, const ListingColumns& columns, const Terminal& terminal) {
+  const std::string mark = pad_left(line.hot ? "hot" : "", kShareWidth);
+  return fmt::format("{}  {}", line.hot ? terminal.warn(mark) : mark, group_line(line, columns, terminal));
+}
+
+// The hot blocks before all others, the most expensive first, with the line where each begins.
+std::string hot_blocks(const query::AnnotateReport& report, const ListingColumns& columns,
+                       const Terminal& terminal) {
+  constexpr std::size_t kMost = 8;  // each has a twentieth of the time or more: further ones have little
+  std::vector<AnnotatedLine> hot;
+  for (const AnnotatedLine& line : report.lines) {
+    if (!line.hot) continue;
+    // What follows the label is a comment.
+    hot.push_back(line);
+    std::string& label = hot.back().text;
+    label.resize(std::min(label.find(';'), label.size()));
+    while (label.ends_with(' ')) label.pop_back();
+  }
+  if (hot.empty()) return "";
+  std::ranges::stable_sort(hot, std::greater(),
+                           [](const AnnotatedLine& line) { return line.cost.amount.weight; });
+  hot.resize(std::min(hot.size(), kMost));
+  std::string out =
+      terminal.dim(pad_left("line", columns.number) + pad_left("share", kShareWidth) + "  hot block") + "\n";
+  for (const AnnotatedLine& line : hot)
+    out += terminal.dim(pad_left(std::to_string(line.number), columns.number)) +
+           share_cell(line.cost, terminal) + "  " + group_line(line, columns, terminal) + "\n";
+  return out + "\n";
+}
+
 std::string line_text(const AnnotatedLine& line, const ListingColumns& columns, const Terminal& terminal) {
-  const bool heading =
-      line.kind == AnnotatedLine::Kind::kFunction || line.kind == AnnotatedLine::Kind::kBlock;
   std::string out = terminal.dim(pad_left(std::to_string(line.number), columns.number));
-  if (heading) {
+  if (is_heading(line)) {
     out += heading_text(line, columns, terminal);
   } else {
     const std::string share =
@@ -85,44 +139,70 @@ ListingColumns columns_of(const query::AnnotateReport& report, const MachineCode
   return columns;
 }
 
+std::string folded_text(std::size_t lines, const ListingColumns& columns, const Terminal& terminal) {
+  return terminal.dim(fmt::format("{}{}  {} {} lines without cost (--all)", std::string(columns.number, ' '),
+                                  std::string(kShareWidth, ' '), terminal.ascii ? "..." : "⋯",
+                                  grouped(lines))) +
+         "\n";
+}
+
+std::size_t line_count(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
 // The lines, each with its machine code below: in hot blocks all of it, elsewhere what has a cost.
-std::string listing(const query::AnnotateReport& report, const MachineCodeText& machine_code,
+ListingText listing(const query::AnnotateReport& report, const MachineCodeText& machine_code,
                     const ListingColumns& columns, const Terminal& terminal, bool all) {
-  const std::vector<bool> print = lines_to_print(report.lines, all);
-  std::string out;
+  constexpr std::size_t kContext = 8;  // lines in sight above the one that cost most
+  const std::vector<Shown> shown = lines_to_show(report.lines, all);
+  ListingText out;
   bool hot = false;
+  double most = 0;
+  std::size_t folded = 0;
   for (std::size_t i = 0; i < report.lines.size(); ++i) {
     const AnnotatedLine& line = report.lines[i];
-    if (line.kind == AnnotatedLine::Kind::kFunction || line.kind == AnnotatedLine::Kind::kBlock)
-      hot = line.hot;
-    if (print[i])
-      out += line_text(line, columns, terminal) + machine_code.below(line.number, all || hot, columns);
+    if (is_heading(line)) hot = line.hot;
+    folded += shown[i] == Shown::kFolded ? 1 : 0;
+    if (shown[i] != Shown::kFolded && folded > 0)
+      out.text += folded_text(std::exchange(folded, 0), columns, terminal);
+    if (shown[i] != Shown::kPrinted) continue;
+    if (!is_heading(line) && line.cost.amount.weight > most) {
+      most = line.cost.amount.weight;
+      const std::size_t above = line_count(out.text);
+      out.hottest = above > kContext ? above - kContext + 1 : 1;
+    }
+    out.text += line_text(line, columns, terminal) + machine_code.below(line.number, all || hot, columns);
   }
+  if (folded > 0) out.text += folded_text(folded, columns, terminal);
   return out;
 }
 
 }  // namespace
 
-std::string render(const query::Profile& profile, const query::AnnotateReport& report,
+ListingText render(const query::Profile& profile, const query::AnnotateReport& report,
                    const Terminal& terminal, const AnnotateOptions& options) {
   const MachineCodeText machine_code(report, terminal);
   const ListingColumns columns = columns_of(report, machine_code, terminal);
-  std::string out =
-      notices(profile, report.summary, terminal) +
-      plan_heading(profile, report.summary, report.process, report.plan, report.name, terminal) +
-      machine_code.heading() + "\n" +
-      terminal.dim(pad_left("line", columns.number) + pad_left("share", kShareWidth) + "  " +
-                   pad(escape_line(report.level, terminal.ascii), columns.text) + "  owner") +
-      "\n" + listing(report, machine_code, columns, terminal, options.all) +
-      machine_code.of_no_line(options.all, columns);
-  if (!report.elsewhere.empty()) out += "\n" + terminal.bold("Of this query, but on no line above") + "\n";
+  ListingText out;
+  out.text = notices(profile, report.summary, terminal) +
+             plan_heading(profile, report.summary, report.process, report.plan, report.name, terminal) +
+             machine_code.heading() + "\n" + hot_blocks(report, columns, terminal) +
+             terminal.dim(pad_left("line", columns.number) + pad_left("share", kShareWidth) + "  " +
+                          pad(escape_line(report.level, terminal.ascii), columns.text) + "  owner") +
+             "\n";
+  const ListingText lines = listing(report, machine_code, columns, terminal, options.all);
+  if (lines.hottest > 0) out.hottest = line_count(out.text) + lines.hottest;
+  out.text += lines.text + machine_code.of_no_line(options.all, columns);
+  if (!report.elsewhere.empty())
+    out.text += "\n" + terminal.bold("Of this query, but on no line above") + "\n";
   for (const query::NamedRow& row : report.elsewhere) {
-    out += fmt::format(
+    out.text += fmt::format(
         "{}  {}\n", share_cell(row.cost, terminal),
         cut(escape_line(row.name, terminal.ascii), terminal.width - kShareWidth - 2, terminal.ascii));
   }
-  return out + "\n" + sum_section(report.summary, CostTable(profile, report.summary, terminal)) + "\n" +
-         quality_section(profile, report.summary, terminal);
+  out.text += "\n" + sum_section(report.summary, CostTable(profile, report.summary, terminal)) + "\n" +
+              quality_section(profile, report.summary, terminal);
+  return out;
 }
 
 }  // namespace tailor::cli

@@ -75,8 +75,7 @@ class Top {
   }
 
   // The plan of the query, or its IR: of all its runs, or of the last one that has samples.
-  Result<std::vector<std::string>> drill(const TopQuery& query, bool one, bool code,
-                                         const Terminal& terminal) {
+  Result<ListingText> drill(const TopQuery& query, bool one, bool code, const Terminal& terminal) {
     const auto runs = runs_of_query(*library_, query.fingerprint);
     if (!runs) return runs.error();
     if (runs->last_sampled.empty()) return not_found("no run of the query has a sample yet");
@@ -87,13 +86,13 @@ class Top {
     if (code) {
       const auto report = query::annotate_report(profile, loaded->selection, 0);
       if (!report) return report.error();
-      return split_lines(render(profile, *report, terminal, {}));
+      return render(profile, *report, terminal, {});
     }
     auto report = query::plan_report(profile, loaded->selection);
     if (!report) return report.error();
     query::unite_plans(*report);
     const std::string head = one ? "" : wrap(runs->text(), terminal.width, 0) + "\n\n";
-    return split_lines(head + render(profile, *report, terminal));
+    return ListingText{head + render(profile, *report, terminal)};
   }
 
   std::string title() const {
@@ -210,11 +209,11 @@ class Interactive {
   }
 
   void open(int level, const Screen& screen) {
-    auto lines = top_.drill(top_.queries[chosen_], one_, level == 2, terminal(screen));
-    text_ =
-        lines.ok() ? std::move(*lines) : std::vector<std::string>{escape_line(lines.error().message, false)};
+    const auto shown = top_.drill(top_.queries[chosen_], one_, level == 2, terminal(screen));
+    text_ = shown.ok() ? split_lines(shown->text)
+                       : std::vector<std::string>{escape_line(shown.error().message, false)};
     level_ = level;
-    first_ = 0;
+    first_ = shown.ok() && shown->hottest > 0 ? shown->hottest - 1 : 0;
   }
   void close() {
     level_ = 0;

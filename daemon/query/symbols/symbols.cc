@@ -9,12 +9,6 @@
 #include "daemon/query/symbols/symbol_cache.h"
 
 namespace tailor::query {
-namespace {
-
-constexpr const char* kNoSymbol = "no symbol of the file reaches here";
-constexpr const char* kNoNames = "the file had no names, or was gone or another one when the recording ended";
-
-}  // namespace
 
 RecordedFile recorded_file(const profile::RecordingInfo& info, const CodeFile& file) {
   RecordedFile out;

@@ -18,6 +18,11 @@
 
 namespace tailor::query {
 
+// Two of the reasons why nothing names it.
+inline constexpr const char* kNoSymbol = "no symbol of the file reaches here";
+inline constexpr const char* kNoNames =
+    "the file had no names, or was gone or another one when the recording ended";
+
 struct NamedCode {
   std::string name;         // for people; "": nothing names it
   std::string why = {};     // why nothing names it, else ""

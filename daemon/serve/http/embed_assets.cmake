@@ -64,5 +64,6 @@ std::string_view embedded_openapi() {
 }  // namespace tailor::serve
 ")
   file(COPY_FILE ${out}.new ${out} ONLY_IF_DIFFERENT)
-  set_source_files_properties(${out} PROPERTIES OBJECT_DEPENDS "${depends}")
+  # In a file of its own: what a source of a unity build depends on, that build does not know.
+  set_source_files_properties(${out} PROPERTIES OBJECT_DEPENDS "${depends}" SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -32,7 +32,8 @@ inline void show_everything(store::Input& input) {
     query::to_json(*profile, *report);
   }
   if (auto report = query::annotate_report(*profile, {}, 0)) {
-    check_text(cli::render(*profile, *report, terminal, {.all = true}));
+    for (const bool all : {true, false})
+      check_text(cli::render(*profile, *report, terminal, {.all = all}).text);
     query::to_json(*profile, *report);
   }
 }

@@ -15,7 +15,7 @@ std::string listing(std::size_t width, bool ascii, const AnnotateOptions& view =
   const query::Profile profile = test::load(test::profile_bytes(test::give_native_listing), options);
   const auto report = query::annotate_report(profile, {}, 0);
   EXPECT_TRUE(report);
-  const std::string text = render(profile, *report, plain(width, ascii), view);
+  const std::string text = render(profile, *report, plain(width, ascii), view).text;
   return "\n" + text.substr(0, text.find("\nEverything in this report"));
 }
 
@@ -25,6 +25,10 @@ figure-9 · weft 0.1.0 (pid 4242) · 1 execution · own time 100 ms CPU time in 
 samples
 select l_orderkey, avg(l_discount) from lineitem, orders group by 1
 Machine code: code object 2 main (O2) at 0x7f0000001000: 100.0 %.
+
+line   share  hot block
+   2  70.0 %  loop: (Hash join 60.0 %, Table scan 10.0 %)
+   5  28.0 %  done: (Group by 28.0 %)
 
 line   share  ir                                           owner
    1          define void @main(ptr… (Hash join 60.0 %, Group by 28.0 %, Table…
@@ -55,6 +59,10 @@ figure-9 · weft 0.1.0 (pid 4242) · 1 execution · own time 100 ms CPU time in 
 select l_orderkey, avg(l_discount) from lineitem, orders group by 1
 Machine code: code object 2 main (O2) at 0x7f0000001000: 100.0 %.
 
+line   share  hot block
+   2  70.0 %  loop: (Hash join 60.0 %, Table scan 10.0 %)
+   5  28.0 %  done: (Group by 28.0 %)
+
 line   share  ir                                                                                                                                                owner
    1          define void @main(ptr %state) { (Hash join 60.0 %, Group by 28.0 %, Table scan 10.0 %)
    2     hot  loop:                        ; preds = %entry, %loop (Hash join 60.0 %, Table scan 10.0 %)
@@ -84,6 +92,10 @@ figure-9 | weft 0.1.0 (pid 4242) | 1 execution | own time 100 ms CPU time in 100
 samples
 select l_orderkey, avg(l_discount) from lineitem, orders group by 1
 Machine code: code object 2 main (O2) at 0x7f0000001000: 100.0 %.
+
+line   share  hot block
+   2  70.0 %  loop: (Hash join 60.0 %, Table scan 10.0 %)
+   5  28.0 %  done: (Group by 28.0 %)
 
 line   share  ir                                           owner
    1          define void @main(p... (Hash join 60.0 %, Group by 28.0 %, Tab...

@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/symbols/symbols.h"
+#include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "viewer/cli/doctor_names.h"
 
 namespace tailor::cli {
 namespace {
@@ -116,6 +119,59 @@ TEST(Doctor, TellsExecutionsWithoutOperatorsFromNoEngine) {
   EXPECT_NE(
       plans([](profile::ProfileSink& sink) { test::give_profile(sink, 1); }).find("in operators of 1 plan"),
       std::string::npos);
+}
+
+std::vector<Finding> names_of(const std::function<void(profile::ProfileSink&)>& give) {
+  query::LoadOptions options;
+  options.functions = true;
+  const auto report = query::function_report(test::load(test::profile_bytes(give), options), {});
+  EXPECT_TRUE(report);
+  return look_at_names(*report);
+}
+
+// Of four samples three are in a library that is not there, and one is in generated code that has a name.
+TEST(Doctor, SaysWhyFunctionsHaveNoNames) {
+  const auto found = names_of(test::give_called);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].found,
+            "75.0 % of the samples are in functions without a name: the file is gone (libx.so 75.0 %)");
+  EXPECT_EQ(found[0].state, Finding::State::kProblem);
+  EXPECT_NE(found[0].remedy.find("build id"), std::string::npos);
+}
+
+TEST(Doctor, TellsReasonsWhyFunctionsHaveNoNamesApart) {
+  query::FunctionReport report;
+  const auto add = [&](query::Function::Kind kind, const char* object, const char* why, double share) {
+    query::FunctionRow row;
+    row.function = {kind, "", object, why};
+    row.cost.share = share;
+    report.functions.push_back(row);
+  };
+  using Kind = query::Function::Kind;
+  add(Kind::kUser, "liba.so", query::kNoSymbol, 0.02);
+  add(Kind::kUser, "libb.so", query::kNoSymbol, 0.01);
+  add(Kind::kUnknown, "", "anonymous memory, no perf map", 0.3);
+  add(Kind::kKernel, "[kernel]", "the kernel had another layout", 0.009);  // too little to be told
+  query::FunctionRow named;
+  named.function = {Kind::kUser, "main", "a.out"};
+  named.cost.share = 0.661;
+  report.functions.push_back(named);
+  const auto found = look_at_names(report);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].found,
+            "30.0 % of the samples are in functions without a name: anonymous memory, no perf map (no file "
+            "30.0 %)");
+  EXPECT_NE(found[0].remedy.find("perf map"), std::string::npos);
+  EXPECT_EQ(
+      found[1].found,
+      "3.0 % of the samples are in functions without a name: no symbol of the file reaches here (liba.so "
+      "2.0 %, libb.so 1.0 %)");
+  EXPECT_EQ(found[1].state, Finding::State::kNote);
+  EXPECT_NE(found[1].remedy.find("debug symbols"), std::string::npos);
+  report.functions.erase(report.functions.begin(), report.functions.begin() + 3);
+  const auto fine = look_at_names(report);
+  ASSERT_EQ(fine.size(), 1u);
+  EXPECT_EQ(fine[0].state, Finding::State::kOk);
 }
 
 }  // namespace

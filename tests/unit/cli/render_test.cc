@@ -1,10 +1,12 @@
 #include "viewer/cli/render.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cctype>
 #include <sstream>
+#include <string_view>
 
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
@@ -331,12 +333,70 @@ TEST(RenderAnnotate, LinesAndBlockSums) {
   });
   auto report = query::annotate_report(profile, {}, 0);
   ASSERT_TRUE(report) << report.error().message;
-  const std::string text = render(profile, *report, plain(100), {});
+  const std::string text = render(profile, *report, plain(100), {}).text;
   EXPECT_THAT(text, HasSubstr("(Hash join 75.0 %, Table scan 25.0 %)"));
   EXPECT_THAT(text, HasSubstr("   3  75.0 %    %1 = load i64, ptr %0"));
   EXPECT_THAT(text, HasSubstr("Hash join · build"));
   EXPECT_THAT(text, Not(HasSubstr("@cold"))) << "functions without cost are left out";
-  EXPECT_THAT(render(profile, *report, plain(100), {.all = true}), HasSubstr("@cold"));
+  EXPECT_THAT(render(profile, *report, plain(100), {.all = true}).text, HasSubstr("@cold"));
+}
+
+// Line i of a text, from 1.
+std::string line_at(const std::string& text, std::size_t number) {
+  std::istringstream lines(text);
+  std::string line;
+  for (std::size_t i = 0; i < number; ++i) std::getline(lines, line);
+  return line;
+}
+
+// A block of twenty lines, of which line 30 has nearly all samples, behind one of as many lines without any,
+// and before one.
+TEST(RenderAnnotate, HotBlocksFirstAndColdOnesFolded) {
+  query::AnnotateReport report;
+  report.level = "ir";
+  const auto add = [&](query::AnnotatedLine::Kind kind, const std::string& text, double samples) {
+    query::AnnotatedLine& line = report.lines.emplace_back();
+    line.number = static_cast<std::uint32_t>(report.lines.size());
+    line.kind = kind;
+    line.text = text;
+    line.cost.amount.weight = line.cost.amount.samples = samples;
+    line.cost.share = samples / 100;
+  };
+  using Kind = query::AnnotatedLine::Kind;
+  add(Kind::kFunction, "define void @main() {", 100);
+  for (const char* block : {"before", "hot", "warm", "after"}) {
+    const bool hot = std::string_view(block) == "hot", warm = std::string_view(block) == "warm";
+    add(Kind::kBlock, std::string(block) + ":", hot ? 97 : warm ? 3 : 0);
+    report.lines.back().hot = hot;
+    for (int i = 0; i < 20; ++i)
+      add(Kind::kInstruction, fmt::format("  %{}{} = add", block, i), i != 7 ? 0 : hot ? 97 : warm ? 3 : 0);
+  }
+  const query::Profile profile =
+      test::make_profile([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
+  auto summary = query::plan_report(profile, {});
+  ASSERT_TRUE(summary);
+  report.summary = *std::move(summary);
+  report.process = test::kSampleProcess;
+  const ListingText shown = render(profile, report, plain(100), {});
+  const std::string& text = shown.text;
+  EXPECT_LT(text.find("hot block\n"), text.find("define void @main"));
+  EXPECT_THAT(text, HasSubstr("  23  97.0 %  hot:"));
+  EXPECT_THAT(text, HasSubstr("⋯ 21 lines without cost (--all)")) << "before it";
+  EXPECT_THAT(text, HasSubstr("⋯ 6 lines without cost (--all)"))
+      << "of the warm block, before the line beside its dear one";
+  EXPECT_THAT(text, HasSubstr("⋯ 32 lines without cost (--all)"))
+      << "behind it, and the block without any cost";
+  EXPECT_THAT(text, Not(HasSubstr("%before")));
+  EXPECT_THAT(text, HasSubstr("%hot0")) << "a hot block is whole";
+  EXPECT_THAT(text, HasSubstr("%hot19"));
+  EXPECT_THAT(text, HasSubstr("3.0 %    %warm7"));
+  EXPECT_THAT(text, HasSubstr("%warm6"));
+  EXPECT_THAT(text, Not(HasSubstr("%warm5")));
+  EXPECT_THAT(line_at(text, shown.hottest + 8), HasSubstr("97.0 %    %hot7"))
+      << "eight lines are in sight above it";
+  const ListingText all = render(profile, report, plain(100), {.all = true});
+  EXPECT_THAT(all.text, HasSubstr("%before0"));
+  EXPECT_THAT(line_at(all.text, all.hottest + 8), HasSubstr("97.0 %    %hot7"));
 }
 
 // Ten of the addresses; the others are counted.

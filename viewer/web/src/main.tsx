@@ -26,7 +26,7 @@ listenToKeys();
 const app = document.getElementById("app")!;
 
 async function show() {
-  const access = openAccess(document);
+  const access = await openAccess(document);
   // A link that was used already leaves the session that it began then.
   if (start) await access.logIn(start).catch(() => undefined);
   render(

@@ -1,6 +1,7 @@
 // Where the page gets its data from: a server, or the bundle inside a report file. Paths and parameters are those of
 // docs/http-api.md.
 import { followEvents } from "./event_stream.ts";
+import { answerIn, unpack } from "./packed.ts";
 import type { Bundle, ErrorBody, Profile } from "./types.ts";
 
 export type Parameters = Record<string, string | number | undefined>;
@@ -109,6 +110,7 @@ export class BundleAccess implements Access {
   readonly isFile = true;
   readonly firstId: string;
   private readonly bundle: Bundle;
+  private readonly whole = new Map<string, unknown>(); // answers that were asked for
   constructor(bundle: Bundle) {
     this.bundle = bundle;
     this.firstId = String(bundle.id);
@@ -137,7 +139,8 @@ export class BundleAccess implements Access {
   }
 
   private at(key: string): unknown {
-    return Object.hasOwn(this.bundle.responses, key) ? this.bundle.responses[key] : undefined;
+    if (!this.whole.has(key)) this.whole.set(key, answerIn(this.bundle.responses, key));
+    return this.whole.get(key);
   }
 
   live(): null {
@@ -151,16 +154,16 @@ export class BundleAccess implements Access {
 
 function checked(bundle: Bundle): Bundle {
   if (bundle.format !== "tailor-bundle") throw new DataError("invalid", "The data in this file is no Tailor bundle.");
-  if (bundle.version !== 1) throw new DataError("invalid", `This page reads bundles of version 1, not ${bundle.version}.`);
+  if (bundle.version !== 1 && bundle.version !== 2) throw new DataError("invalid", `This page reads bundles of versions 1 and 2, not ${bundle.version}.`);
   return bundle;
 }
 
 // The bundle in the text of a report file, or a bundle itself. The text is data: nothing of it is run.
-export function bundleOf(text: string): Bundle {
-  const [, data] = /<script type="application\/json" id="tailor-bundle">([^<]*)</.exec(text) ?? [];
+export async function bundleOf(text: string): Promise<Bundle> {
+  const [, form, data] = /<script type="application\/(json|gzip)" id="tailor-bundle">([^<]*)</.exec(text) ?? [];
   let bundle: unknown;
   try {
-    bundle = JSON.parse(data ?? text);
+    bundle = JSON.parse(form === "gzip" ? await unpack(data!) : (data ?? text));
   } catch {
     bundle = null;
   }
@@ -169,9 +172,10 @@ export function bundleOf(text: string): Bundle {
 }
 
 // Of the page as it was loaded.
-export function openAccess(page: Document): Access {
+export async function openAccess(page: Document): Promise<Access> {
   const place = page.getElementById("tailor-bundle");
   const text = place?.textContent?.trim() ?? "";
   if (text === "" || text === "null") return new HttpAccess();
-  return new BundleAccess(checked(JSON.parse(text) as Bundle));
+  const data = place?.getAttribute("type") === "application/gzip" ? await unpack(text) : text;
+  return new BundleAccess(checked(JSON.parse(data) as Bundle));
 }

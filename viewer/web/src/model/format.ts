@@ -47,6 +47,22 @@ export function amount(weight: number, unit: string): string {
 export const signed = (value: number, show: (size: number) => string) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${show(Math.abs(value))}`;
 export const points = (share: number) => signed(share, (size) => `${(size * 100).toFixed(1)} points`);
 
+const dayMs = 86_400_000;
+
+// The time of day, so fine that moments of a time of this length are told apart.
+export function timeOfDay(ms: number, wholeMs: number): string {
+  const seconds = wholeMs < 600_000;
+  return new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }), ...(wholeMs < 20_000 && { fractionalSecondDigits: wholeMs < 200 ? 3 : 2 }) });
+}
+
+// Of a bucket's begin. Buckets of days are days of UTC.
+export function timeOfBucket(ms: number, bucketMs: number, wholeMs: number): string {
+  const at = new Date(ms);
+  if (bucketMs >= dayMs) return at.toLocaleDateString([], { month: "short", day: "numeric", timeZone: "UTC" });
+  const time = timeOfDay(ms, wholeMs);
+  return wholeMs > dayMs ? `${at.toLocaleDateString([], { month: "short", day: "numeric" })} ${time}` : time;
+}
+
 export const rowsText = (rows: number | null) => (rows === null ? "rows not known" : `${rows.toLocaleString("en")} rows`);
 
 export function count(value: number): string {

@@ -104,6 +104,11 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
         {row.value && <Facts row={row.value} />}
         <span class="tools">
           {row.value && <AllRuns access={access} row={row.value} />}{" "}
+          {view.plan && (
+            <a href={link("compare", "", { a: "file", b: id === "last" ? (row.value?.id ?? id) : id, ...(source && { source }) })} title="The plan beside that of a report file, operator by operator">
+              Compare with a file
+            </a>
+          )}{" "}
           {view.profile.plans.length > 1 && (
             <label>
               Plan{" "}

@@ -20,6 +20,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
   const since = timeOf(route.value.state.from);
   const until = timeOf(route.value.state.to);
   const data = useLoad<Query>(access, `fingerprints/${encodeURIComponent(id)}`, { ...(since && { since }), ...(until && { until }), timeout_ms: 60000 });
+  if (data.error?.kind === "not_found" && (since || until)) return <NoneThen id={id} since={since} until={until} />;
   if (data.error) return <Message kind="error" text={data.error.message} />;
   if (!data.value) return <Message text="Reading…" />;
   const query = data.value;
@@ -33,8 +34,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
         </span>
         {(since || until) && (
           <span class="dim">
-            {since ? ` from ${new Date(Number(since)).toLocaleString()}` : ""}
-            {until ? ` until ${new Date(Number(until)).toLocaleString()}` : ""} · <a href={link("fingerprint", id)}>all</a>
+            {timeText(since, until)} · <a href={link("fingerprint", id)}>all</a>
           </span>
         )}
         <span class="tools">
@@ -70,6 +70,19 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
       >
         <Runs runs={runs} />
       </Card>
+    </main>
+  );
+}
+
+const timeText = (since?: string, until?: string) => `${since ? ` from ${new Date(Number(since)).toLocaleString()}` : ""}${until ? ` until ${new Date(Number(until)).toLocaleString()}` : ""}`;
+
+// A run that costs something then may have begun before. That is no error.
+function NoneThen({ id, since, until }: { id: string; since?: string; until?: string }) {
+  return (
+    <main class="fingerprint" id="main">
+      <p class="message" data-kind="none-then">
+        No run of this query began{timeText(since, until)}. <a href={link("fingerprint", id)}>All its runs</a>
+      </p>
     </main>
   );
 }

@@ -63,7 +63,7 @@ export interface OpenedFile {
 export async function openReport(file: File, source: string): Promise<OpenedFile> {
   const name = clean(file.name, 60);
   try {
-    const bundle = bundleOf(await file.text());
+    const bundle = await bundleOf(await file.text());
     const access = new BundleAccess(bundle);
     const path = `executions/${access.firstId}/functions`;
     const answer = await access.get<Functions>(path, access.has(path, { source }) ? { source } : {});

@@ -2,20 +2,24 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
-import { bytes, count, duration, lines, name as clean, percent } from "../model/format.ts";
+import { bytes, count, duration, lines, name as clean, percent, timeOfDay } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
 import { change, go, link, route } from "../state/route.ts";
+import { DayCard } from "./day_card.tsx";
 import { useKeys } from "./keys.ts";
-import { useLoad } from "./load.ts";
+import { type Loaded, useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message } from "./parts.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
 
-// While events come: a new number when something changed, at most every two seconds.
-function useLive(access: Access): { again: number; state: "live" | "down" | "file"; status: Status | null } {
+// While events come: a new number when something changed, at most every two seconds. `known`: what was heard of the status. A
+// profile, and a store without a daemon, have no events, so nobody is asked for these.
+function useLive(access: Access, known: Loaded<Status>): { again: number; state: "live" | "down" | "file"; status: Status | null } {
   const [again, setAgain] = useState(0);
   const [state, setState] = useState<"live" | "down" | "file">(access.isFile ? "file" : "live");
   const [status, setStatus] = useState<Status | null>(null);
+  const follows = known.error !== null || known.value?.mode === "live";
   useEffect(() => {
+    if (!follows) return;
     let waiting = 0;
     const soon = () => {
       if (waiting === 0) {
@@ -38,13 +42,13 @@ function useLive(access: Access): { again: number; state: "live" | "down" | "fil
       stop?.();
       clearTimeout(waiting);
     };
-  }, [access]);
+  }, [access, follows]);
   return { again, state, status };
 }
 
 export function OverviewPage({ access }: { access: Access }) {
-  const live = useLive(access);
   const loaded = useLoad<Status>(access, "status");
+  const live = useLive(access, loaded);
   const status = live.status ?? loaded.value;
   // A profile is shown as a whole. Of a host the charts have the time up to now, and the queries that of the charts.
   const isProfile = access.isFile || (status?.mode === "file" && status.file !== "");
@@ -81,6 +85,7 @@ export function OverviewPage({ access }: { access: Access }) {
           {host.value.by_kind_left_out && <Message text={`Kinds of operators are not shown: ${host.value.by_kind_left_out}`} />}
         </div>
       )}
+      {!isProfile && status && <DayCard access={access} now={status.now_ms} />}
       <div class="two uneven">
         <Executions access={access} rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />
         <div>
@@ -162,6 +167,8 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
   const all = [...running.filter((row) => !known.has(row.id)), ...rows];
   const found = all.filter((row) => (state["run"] !== "now" || row.running) && (wanted === "" || `${row.plan_name} ${row.id} ${row.comm ?? ""} ${Object.values(row.labels ?? {}).join(" ")}`.toLowerCase().includes(wanted)));
   const marked = state["mark"] ?? "";
+  const begins = found.flatMap((row) => row.began_ms ?? []);
+  const span = begins.reduce((a, b) => Math.max(a, b), -Infinity) - begins.reduce((a, b) => Math.min(a, b), Infinity);
   // A file has some executions and comparisons only.
   const compared = (a: string, b: string) => a !== b && access.has("compare", { a, b });
   const comparable = useMemo(() => {
@@ -184,7 +191,7 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
         selected={(row) => row.id === marked}
         columns={[
           { name: "query", value: (row) => row.plan_name, show: (row) => (access.has(`executions/${row.id}/profile`) ? <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> : <span title="This file has no views of this execution alone">{clean(row.plan_name, 50) || "(no name)"}</span>) },
-          { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleTimeString() : "–") },
+          { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? timeOfDay(row.began_ms, Math.min(span, 599_999)) : "–") },
           { name: "took", number: true, value: (row) => row.elapsed_ns ?? 0, show: (row) => (row.running ? <span class="badge live">running</span> : row.elapsed_ns === undefined ? "–" : duration(row.elapsed_ns)) },
           { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
           { name: "samples", number: true, value: (row) => row.samples },

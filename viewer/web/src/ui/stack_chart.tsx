@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Canvas, hatch, type Pen } from "../draw/canvas.tsx";
 import { palette, shadeColor } from "../draw/colors.ts";
 import { theme } from "../state/theme.ts";
-import { ticks } from "../model/format.ts";
+import { ticks, timeOfBucket } from "../model/format.ts";
 import { Tip } from "./parts.tsx";
 
 export interface Series {
@@ -23,16 +23,6 @@ export function SeriesSwatch({ series, index }: { series: Series; index: number 
   return <span class={`swatch ${series.hatched ? "unattributed" : ""}`} style={{ background: series.hatched ? undefined : seriesColor(series, index) }} />;
 }
 
-const day = 86_400_000;
-
-// Of a bucket's begin, as long as the chart's length needs it. Buckets of days are days of UTC.
-function timeText(ms: number, bucketMs: number, wholeMs: number): string {
-  const at = new Date(ms);
-  if (bucketMs >= day) return at.toLocaleDateString([], { month: "short", day: "numeric", timeZone: "UTC" });
-  const time = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: wholeMs < 600_000 ? "2-digit" : undefined });
-  return wholeMs > day ? `${at.toLocaleDateString([], { month: "short", day: "numeric" })} ${time}` : time;
-}
-
 export function StackChart({ series, fromMs, bucketMs, height, unit, format, label }: { series: Series[]; fromMs: number; bucketMs: number; height: number; unit: string; format: (value: number) => string; label: string }) {
   const [hover, setHover] = useState<{ bucket: number; x: number; y: number } | null>(null);
   const colors = palette(theme.value);
@@ -40,7 +30,7 @@ export function StackChart({ series, fromMs, bucketMs, height, unit, format, lab
   const sums = Array.from({ length: buckets }, (_, i) => series.reduce((sum, each) => sum + (each.values[i] ?? 0), 0));
   const top = Math.max(1e-9, ...sums) * 1.08;
   const bottom = height - 20;
-  const clock = (ms: number) => timeText(ms, bucketMs, bucketMs * buckets);
+  const clock = (ms: number) => timeOfBucket(ms, bucketMs, bucketMs * buckets);
   const draw = ({ g, width }: Pen) => {
     const wide = width / buckets;
     for (const value of ticks(0, top, 3)) {
