@@ -1,15 +1,17 @@
-"""What earlier versions wrote is read for ever: the profile of each tagged version says what it said then, and its journal
-replays to a profile that says the same. tests/fixtures/record_version.py makes the files of a version."""
+"""What earlier versions wrote is read for ever: the profile of each tagged version says what it said then, its journal replays to a
+profile that says the same, and so does its store, which a tailord goes on with. tests/fixtures/record_version.py makes the files of a
+version, but for the store: store.tar.xz is what that version's StoreWriter made of the calls that its reader gave for the profile."""
 import hashlib
 import json
 import lzma
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 from recorded_journals import rows
-from tailor_env import BIN, ROOT, check, run
+from tailor_env import BIN, ROOT, Daemon, check, run
 
 
 def said(profile):
@@ -19,6 +21,44 @@ def said(profile):
 def differences(wanted, now):
     return "".join(f"; {key} was {wanted[key]}, is {now.get(key)}" for key in wanted
                    if key != "profile_sha256" and wanted[key] != now.get(key))
+
+
+def segments(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.suffix in (".data", ".dictionary")}
+
+
+def check_store(version, wanted):
+    """Its store, before and after a tailord of this version has taken it over."""
+    daemon = Daemon(options=("--keep-days", "0"))
+    with tarfile.open(version / "store.tar.xz") as packed:
+        packed.extractall(daemon.store, filter="data")
+    before = segments(daemon.store)
+
+    def executions():
+        return [row["id"] for row in json.loads(daemon.tailor("list", "--store", daemon.store, "--json"))["executions"]]
+
+    def check_reports(state):
+        for execution in known:
+            of_store = rows(json.loads(daemon.tailor("report", "--store", daemon.store, "-x", execution, "--json")))
+            of_file = rows(json.loads(run(BIN / "tailor", "report", version / "recording.tailor", "-x", execution, "--json")))
+            of_file.pop("losses")  # of the recording
+            wrong = differences(of_file, of_store)
+            check(not wrong, f"{version.name}: its store says what its profile says, {state}{wrong}")
+
+    known = executions()
+    check(known, f"{version.name}: its store has {len(known)} executions")
+    check_reports("as it was written")
+    daemon.start()
+    sums = json.loads(daemon.tailor("report", "--by", "day", "--json"))
+    daemon.stop()
+    weight = sum(event["weight"] for event in sums["events"] if event["unit"] == "ns_on_cpu")
+    check(abs(weight - wanted["all"]["weight"]) < 1, f"{version.name}: the history has all of it: {weight / 1e6:.3f} ms")
+    after = segments(daemon.store)
+    check(before and all(after.get(name) == digest for name, digest in before.items()), f"{version.name}: tailord changes none of its segments")
+    check(not list(daemon.store.glob("*.bad")) and executions() == known, "and puts nothing aside")
+    check_reports("after tailord used it")
+    daemon.log.close()
+    daemon.folder.cleanup()
 
 
 versions = sorted(path.parent for path in (ROOT / "tests/fixtures").glob("*/recording.json"))
@@ -43,4 +83,5 @@ for version in versions:
         done = subprocess.run([BIN / "tailor", "report", again, "--json"], capture_output=True, text=True)
         check(done.returncode != 0 or differences(wanted, rows(json.loads(done.stdout))),
               f"{version.name}: a damaged profile does not pass")
+    check_store(version, wanted)
 sys.exit(0)

@@ -1,5 +1,6 @@
 """The units: systemd takes every line of them, what they leave open is what docs/deploy.md explains, and no more than
-level 3; what else gives tailord its rights, the container's files, names the same capabilities."""
+level 3; what else gives tailord its rights, the container's files, names the same capabilities, and starts the same."""
+import json
 import pathlib
 import re
 import shutil
@@ -60,6 +61,15 @@ check(wanted == set(re.search(r"^AmbientCapabilities=(.*)$", service, re.M).grou
 pod = ROOT / "deploy/kubernetes/daemonset.yaml"
 added = re.search(r"add: \[([^]]*)\]", pod.read_text()).group(1)
 check({f"CAP_{name.strip()}" for name in added.split(",")} == wanted, "the pod's are the same")
+image = (ROOT / "deploy/container/Containerfile").read_text()
+entry = json.loads(re.search(r"(?m)^ENTRYPOINT (\[.*\])$", image).group(1))
+started = re.search(r"(?m)^ExecStart=(.*)$", service).group(1).split()
+check(entry == started, f"the image starts what the unit starts: {entry}")
+volumes = json.loads(re.search(r"(?m)^VOLUME (\[.*\])$", image).group(1))
+kept = re.findall(r"TAILOR_\w+=(\S+)", image)
+check(len(kept) == 3 and all(path.startswith(tuple(each + "/" for each in volumes)) for path in kept), f"sockets and store lie in its volumes: {kept}")
+mounts = re.findall(r"mountPath: ([^,}]+)", pod.read_text())
+check(set(volumes) <= set(mounts), f"the pod mounts them: {mounts}")
 settings = (UNITS / "tailord.toml").read_text()
 with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
     file.write(re.sub(r"(?m)^# (?=[a-z-]+ = |\[)", "", settings))
