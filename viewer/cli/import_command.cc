@@ -48,7 +48,11 @@ class PipeInput : public store::Input {
       std::copy_n(first_.begin() + static_cast<std::ptrdiff_t>(offset), bytes, out.begin());
       return bytes;
     }
-    if (offset < at_) return invalid("a pipe cannot be read again");
+    if (offset < at_)
+      return invalid(
+          "this recording was written into a file, so its end is needed before its begin, and a pipe cannot "
+          "be "
+          "read again: name the file itself, or pipe what perf record -o - writes");
     while (at_ < offset) {
       std::array<std::uint8_t, 4096> passed;
       auto got = next(std::span(passed).first(std::min<std::uint64_t>(passed.size(), offset - at_)));

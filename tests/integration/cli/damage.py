@@ -6,6 +6,7 @@ import lzma
 import os
 import pathlib
 import pty
+import struct
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,23 @@ def check_cut_import(folder):
             fail(f"import of {bytes_kept} of {len(whole)} bytes: {done.returncode} {done.stderr.decode()}")
 
 
+def check_piped_file(folder):
+    """What a pipe gives is read once: of a file with something behind its records that is too little, and the error says what to do."""
+    data = folder / "perf.data"
+    perf_file.write(data, [perf_file.comm(1000, 7, "x"), *(perf_file.sample(time, 7, 7, 0x1000) for time in range(2000, 4000))])
+    plain, host = data.read_bytes(), b"db7".ljust(64, b"\0")
+    named = bytearray(plain)
+    named[72] |= 1 << 3  # HEADER_HOSTNAME: its place stands behind the records
+    named += struct.pack("<QQ", len(plain) + 16, 4 + len(host)) + struct.pack("<I", len(host)) + host
+    for content, code in ((plain, 0), (bytes(named), 2)):
+        done = run("import", "-", "-o", folder / "piped.tailor", input=content)
+        if done.returncode != code or (code != 0) != (b"name the file itself" in done.stderr):
+            fail(f"import of {len(content)} bytes from a pipe: {done.returncode} {done.stderr.decode()}")
+    data.write_bytes(named)
+    if (done := run("import", data, "-o", folder / "piped.tailor")).returncode != 0:
+        fail(f"import of the file itself: {done.returncode} {done.stderr.decode()}")
+
+
 def check_written(folder, whole):
     """A full disk is an error of every command that prints."""
     full = folder / "full"
@@ -186,6 +204,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_damage(folder, whole)
     check_cut(folder, whole)
     check_cut_import(folder)
+    check_piped_file(folder)
     try:
         check_written(folder, whole)
     except PermissionError:
