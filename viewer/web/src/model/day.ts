@@ -26,7 +26,7 @@ export function dayOf(text: string): Day | null {
 
 export const dayAt = (ms: number): string => textOf(new Date(ms));
 
-// So many days later, or earlier.
+// This number of days later; earlier, if it is below 0.
 export function dayBeside(day: Day, days: number): string {
   const [year, month, date] = day.text.split("-").map(Number) as [number, number, number];
   return textOf(new Date(year, month - 1, date + days));

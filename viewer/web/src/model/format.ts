@@ -49,7 +49,7 @@ export const points = (share: number) => signed(share, (size) => `${(size * 100)
 
 const dayMs = 86_400_000;
 
-// The time of day, so fine that moments of a time of this length are told apart.
+// The time of day, with as many digits as moments need to look different in a time of this length.
 export function timeOfDay(ms: number, wholeMs: number): string {
   const seconds = wholeMs < 600_000;
   return new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }), ...(wholeMs < 20_000 && { fractionalSecondDigits: wholeMs < 200 ? 3 : 2 }) });

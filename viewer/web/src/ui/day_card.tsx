@@ -94,7 +94,7 @@ function Heat({ day, host, hours, query }: { day: Day; host: Host; hours: Hour[]
   const [hover, setHover] = useState<{ minute: number; x: number; y: number } | null>(null);
   const colors = palette(theme.value);
   const top = Math.max(1e-9, ...hours.flatMap((hour) => hour.cpus));
-  // What ran at all is told apart from what did not.
+  // A minute in which anything ran has a colour that shows.
   const shade = (cpus: number) => mix(colors.panel, colors.accent, cpus === 0 ? 0 : 0.15 + 0.85 * (cpus / top));
   const height = hours.length * rowHeight + bottom;
   const draw = ({ g, width }: Pen) => {
