@@ -14,6 +14,7 @@
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/kind_costs.h"
+#include "daemon/serve/plan_shape.h"
 #include "daemon/serve/short_text.h"
 
 namespace tailor::metrics {
@@ -81,24 +82,6 @@ class Shelf {
 std::string query_of(const query::PlanModel* plan) {
   return plan == nullptr ? std::string()
                          : serve::short_text(redact::name_without_literals(plan->name()), kLongestLabel);
-}
-
-// Of the operators: what they are, and whose input is whose. Estimates and literals change nothing.
-std::uint64_t shape_of(const query::PlanModel& plan) {
-  constexpr std::uint64_t kPrime = 0x100000001b3;  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325;
-  const auto mix = [&](std::string_view text) {
-    for (const unsigned char byte : text) hash = (hash ^ byte) * kPrime;
-    hash = (hash ^ 0xFF) * kPrime;
-  };
-  for (const query::PlanModel::TreeNode& node : plan.tree()) {
-    const v1::Component* component = plan.component(0, node.id);
-    if (component == nullptr) continue;
-    mix(component->kind());
-    mix(redact::name_without_literals(component->name()));
-    mix(std::to_string(node.depth));
-  }
-  return hash;
 }
 
 std::size_t bytes_of(const query::LinkSets& sets) {
@@ -192,7 +175,7 @@ class OperatorMeter::Books {
     const PlanId id = plan.id();
     const std::size_t bytes = 2 * plan.SpaceUsedLong();  // its model is about as large
     KnownPlan known{std::make_unique<query::PlanModel>(std::move(plan))};
-    known.shape = shape_of(*known.model);
+    known.shape = serve::plan_shape(*known.model);
     plans_.put(process, id, std::move(known), bytes);
   }
 

@@ -7,6 +7,7 @@
 
 #include "daemon/query/sums/keys.h"
 #include "daemon/serve/library.h"
+#include "daemon/serve/plan_shape.h"
 
 namespace tailor::serve {
 namespace {
@@ -53,6 +54,17 @@ class FileLibrary : public Library {
     if (!profile) return profile.error();
     take(**profile);
     return Ok{};
+  }
+
+  Result<PlanShapes> plan_shapes(const std::set<PlanKey>& plans, const Stop& stop) override {
+    auto profile = get(Detail::kSums, stop);
+    if (!profile) return profile.error();
+    PlanShapes shapes;
+    for (const PlanKey& key : plans) {
+      if (const query::PlanModel* plan = (*profile)->plan(key.process, key.plan))
+        shapes.emplace(key, plan_shape(*plan));
+    }
+    return shapes;
   }
 
   const std::string& file() const override { return path_; }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "daemon/query/load/profile.h"
 #include "daemon/query/sums/costs.h"
 #include "daemon/serve/gone.h"
+#include "daemon/serve/plan_changes.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/summary.h"
 #include "proto/base/result.h"
@@ -121,6 +123,8 @@ class Library {
   // What was removed from the catalogue of a store to make room, of the users whom whoever asks may see; none
   // of a file.
   virtual Result<std::vector<store::RemovedOfUser>> removed(const SeesUser& sees);
+  // Of those plans that can be read.
+  virtual Result<PlanShapes> plan_shapes(const std::set<PlanKey>& plans, const Stop& stop) = 0;
   // Calls `take` with the samples of the range over slices of time, part by part; there may be some from
   // around it too. Exhausted where they are too many to be read for an overview.
   virtual Status visit_slices(const store::WallRange& range, const Stop& stop,

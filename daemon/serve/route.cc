@@ -131,11 +131,10 @@ Filters take_filters(Taker& take) {
   return filters;
 }
 
-ExecutionFilter take_execution_filter(Taker& take) {
+// What a list of executions and a view of several have in common.
+ExecutionFilter take_choice(Taker& take) {
   ExecutionFilter filter;
-  filter.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
   take_range(take, filter.since_ns, filter.until_ns);
-  filter.pid = take.number<std::int32_t>("process", 0, std::numeric_limits<std::int32_t>::max());
   if (const std::string* text = take.text("process_name")) filter.process_name = *text;
   for (const std::string& label : take.all("label")) {
     const std::size_t equal = label.find('=');
@@ -146,9 +145,21 @@ ExecutionFilter take_execution_filter(Taker& take) {
     filter.labels.emplace_back(label.substr(0, equal), label.substr(equal + 1));
   }
   if (const std::string* text = take.text("fingerprint")) filter.fingerprint = *text;
-  if (const std::string* text = take.text("plan")) filter.plan = *text;
   if (const auto ms = take.number<double>("min_elapsed_ms", 0, 1e12))
     filter.min_elapsed_ns = static_cast<std::int64_t>(*ms * 1e6);
+  return filter;
+}
+
+bool chooses(const ExecutionFilter& filter) {
+  return filter.since_ns || filter.until_ns || filter.min_elapsed_ns || !filter.process_name.empty() ||
+         !filter.labels.empty() || !filter.fingerprint.empty();
+}
+
+ExecutionFilter take_execution_filter(Taker& take) {
+  ExecutionFilter filter = take_choice(take);
+  filter.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
+  filter.pid = take.number<std::int32_t>("process", 0, std::numeric_limits<std::int32_t>::max());
+  if (const std::string* text = take.text("plan")) filter.plan = *text;
   if (const std::string* text = take.text("cursor")) {
     if (text->size() != 32 || !is_prefix(*text)) take.fail("a cursor is the `next` of the answer before");
     filter.after = *text;
@@ -233,6 +244,14 @@ template <ViewKind (*take_kind)(Taker&)>
 Result<Request> ask_view(std::string_view named, Taker& take) {
   auto target = parse_target(named);
   if (!target) return target.error();
+  ExecutionFilter choice = take_choice(take);
+  if (chooses(choice)) {
+    if (target->what != Target::What::kAll)
+      take.fail(
+          "since, until, process_name, label, fingerprint and min_elapsed_ms choose among executions: "
+          "ask for executions/all");
+    *target = {Target::What::kFiltered, 0, {}, std::move(choice)};
+  }
   ViewRequest request{*target, {}, take_kind(take)};
   if (!std::holds_alternative<SourcesView>(request.kind)) request.filters = take_filters(take);
   return Request(std::move(request));

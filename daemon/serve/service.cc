@@ -12,6 +12,7 @@
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/kind_costs.h"
+#include "daemon/serve/query_runs.h"
 #include "daemon/serve/sums_json.h"
 #include "daemon/serve/tag_cost.h"
 #include "daemon/store/meta_codec.h"
@@ -186,6 +187,29 @@ Result<View> Service::open(const Target& target, const Filters& filters, Detail 
   return view;
 }
 
+Result<View> Service::open_runs(const Target& target, const Filters& filters, Detail detail,
+                                const Access& access, const Stop& stop) {
+  const bool everything = target.what == Target::What::kAll && library_.file().empty();
+  if (!everything && target.what != Target::What::kFiltered)
+    return open(target, filters, detail, access, stop);
+  ExecutionFilter filter = target.filter;
+  filter.visible = visible_to(access);
+  QueryRuns runs;
+  Status read = library_.visit(filter, stop, [&](const store::ExecutionRow& row) {
+    runs.add(row);
+    return true;
+  });
+  if (!read) return read.error();
+  const std::string where = library_.file().empty() ? "the store" : library_.file();
+  if (runs.taken() == 0)
+    return everything ? not_found(where + " holds no execution yet") : none_passes(filter, where);
+  auto view = open(runs.target(filter), filters, detail, access, stop);
+  if (!view) return view;
+  view->id = "all";
+  view->runs = {runs.taken(), runs.sampled(), runs.left_out()};
+  return view;
+}
+
 Result<Json> Service::execution(const Target& target, const Access& access, const Stop& stop) {
   if (target.what == Target::What::kAll) return invalid("\"all\" is no execution; ask for its views");
   auto view = open(target, {}, Detail::kSums, access, stop);
@@ -201,14 +225,14 @@ Result<Json> Service::execution(const Target& target, const Access& access, cons
 Result<Json> Service::view(const ViewRequest& request, const Access& access, const Stop& stop) {
   const auto* samples = std::get_if<SamplesView>(&request.kind);
   if (samples != nullptr && samples->slices && !request.filters.need_samples()) {
-    auto sums = open(request.target, request.filters, Detail::kSums, access, stop);
+    auto sums = open_runs(request.target, request.filters, Detail::kSums, access, stop);
     if (!sums) return sums.error();
     if (samples_in(*sums) > samples->limit) {
-      auto slices = open(request.target, request.filters, Detail::kSlices, access, stop);
+      auto slices = open_runs(request.target, request.filters, Detail::kSlices, access, stop);
       return slices ? slices_json(*slices, samples->limit) : slices.error();
     }
   }
-  auto view = open(request.target, request.filters, detail_of(request.kind), access, stop);
+  auto view = open_runs(request.target, request.filters, detail_of(request.kind), access, stop);
   if (!view) return view.error();
   if (std::holds_alternative<ListingView>(request.kind)) {
     if (Status may = may_read_code(*view, access); !may.ok()) return may.error();

@@ -54,6 +54,10 @@ class Service {
   Result<Json> executions(const ExecutionsRequest& request, const Access& access, const Stop& stop);
   Result<Json> execution(const Target& target, const Access& access, const Stop& stop);
   Result<Json> view(const ViewRequest& request, const Access& access, const Stop& stop);
+  // As open(); of all executions, or of those that pass a filter, it is the newest ones that have enough
+  // samples together (query_runs.h).
+  Result<View> open_runs(const Target& target, const Filters& filters, Detail detail, const Access& access,
+                         const Stop& stop);
   // "report" is null where there is no sample.
   Result<Json> report(const ReportRequest& request, const Access& access, const Stop& stop);
   Result<Json> compare(const CompareRequest& request, const Access& access, const Stop& stop);

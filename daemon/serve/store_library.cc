@@ -13,6 +13,7 @@
 #include "daemon/query/sums/keys.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/load_segments.h"
+#include "daemon/serve/stored_plans.h"
 #include "daemon/serve/stored_sums.h"
 #include "daemon/serve/summarise.h"
 #include "daemon/store/store_directory.h"
@@ -186,7 +187,7 @@ class StoreLibrary : public Library {
   Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
                       const Visible& visible) override {
     if (target.what == Target::What::kAll)
-      return invalid("a store is shown by execution: name one, or take the last");
+      return invalid("a store has no bundle of all: name an execution, or take the last");
     auto catalogue = open();
     if (!catalogue) return catalogue.error();
     if (target.what == Target::What::kProcess) return load_newest_recording(*catalogue, detail, stop);
@@ -259,6 +260,12 @@ class StoreLibrary : public Library {
       take(*profile);
     }
     return Ok{};
+  }
+
+  Result<PlanShapes> plan_shapes(const std::set<PlanKey>& plans, const Stop& stop) override {
+    auto catalogue = open();
+    if (!catalogue) return catalogue.error();
+    return shapes_in_store(directory_, *catalogue, plans, stop);
   }
 
   const std::string& file() const override { return none_; }

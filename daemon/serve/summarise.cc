@@ -181,8 +181,11 @@ void add_runs(const query::Profile& profile, const std::map<Handle, store::Hour>
     if (record == nullptr) continue;
     const auto elapsed = static_cast<std::uint64_t>(std::max<TimeNs>(0, record->end - record->begin));
     const Names::Of& of = names.of(process, handle);
-    store::add(out.runs[{hour, of.uid, of.fingerprint}],
-               {1, record->error.empty() ? 0u : 1u, static_cast<double>(elapsed), elapsed, elapsed});
+    store::RunSum one{1, record->error.empty() ? 0u : 1u, static_cast<double>(elapsed), elapsed, elapsed};
+    one.elapsed.add(elapsed);
+    one.rows_known = record->rows_known ? 1 : 0;
+    one.rows = record->rows_known ? record->rows : 0;
+    store::add(out.runs[{hour, of.uid, of.fingerprint}], one);
   }
 }
 

@@ -51,14 +51,6 @@ Json event_json(const EventKey& event, const store::CostSum& sum) {
           {"weight", sum.weight}};
 }
 
-Json runs_json(const store::RunSum& runs) {
-  const auto count = static_cast<double>(runs.executions);
-  const bool some = runs.executions > 0;
-  return {{"min", some ? runs.elapsed_min : 0},
-          {"mean", some ? runs.elapsed_sum / count : 0},
-          {"max", runs.elapsed_max}};
-}
-
 Json rows_json(const Sums& sums, std::size_t limit) {
   using Row = std::pair<const std::pair<EventKey, RowKey>, store::CostSum>;
   std::vector<const Row*> rows;
@@ -84,7 +76,8 @@ Json sums_json(const Sums& sums, std::size_t limit, bool with_losses) {
   for (const auto& [event, sum] : sums.events) events.push_back(event_json(event, sum));
   Json out = {{"executions", sums.runs.executions},
               {"failed", sums.runs.failed},
-              {"elapsed_ns", runs_json(sums.runs)},
+              {"result_rows", {{"executions", sums.runs.rows_known}, {"rows", sums.runs.rows}}},
+              {"elapsed_ns", elapsed_json(sums.runs)},
               {"events", std::move(events)},
               {"rows", rows_json(sums, limit)}};
   if (with_losses) {
@@ -197,6 +190,23 @@ class History {
 
 }  // namespace
 
+Json elapsed_json(const store::RunSum& runs) {
+  const auto count = static_cast<double>(runs.executions);
+  const bool some = runs.executions > 0;
+  Json out = {{"min", some ? runs.elapsed_min : 0},
+              {"mean", some ? runs.elapsed_sum / count : 0},
+              {"max", runs.elapsed_max}};
+  const bool known = some && runs.elapsed.count() == runs.executions;
+  for (const auto& [key, part] : {std::pair{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}}) {
+    // A bucket's middle may lie outside of what there was.
+    out[key] = known ? Json(std::max(static_cast<double>(runs.elapsed_min),
+                                     std::min(static_cast<double>(runs.elapsed_max),
+                                              runs.elapsed.quantile(part).value_or(0))))
+                     : Json();
+  }
+  return out;
+}
+
 Json gone_json(const GoneList& gone) {
   Json out = Json::array();
   for (const GoneRow& row : gone.rows) {
@@ -208,7 +218,7 @@ Json gone_json(const GoneList& gone) {
                    {"text", row.names.text},
                    {"executions", row.runs.executions},
                    {"failed", row.runs.failed},
-                   {"elapsed_ns", runs_json(row.runs)},
+                   {"elapsed_ns", elapsed_json(row.runs)},
                    {"cpu_ns", row.cpu.weight},
                    {"samples", row.cpu.samples}});
   }

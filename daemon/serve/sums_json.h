@@ -14,5 +14,8 @@ Result<query::Json> history_json(const store::Summary& sums, const HistoryReques
 
 // Rows of a list of executions whose samples are gone (docs/http-api.md, "executions").
 query::Json gone_json(const GoneList& gone);
+// Their elapsed times: least, mean, most, and what half, 95 % and 99 % of them took at most; null where that
+// is not known of all of them.
+query::Json elapsed_json(const store::RunSum& runs);
 
 }  // namespace tailor::serve

@@ -2,6 +2,7 @@
 // through.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,12 +28,20 @@ struct Filters {
   bool need_samples() const { return from_ns || to_ns || tid || pipeline || op || iteration; }
 };
 
+// Of several executions that were asked for: those that a view is of.
+struct ViewedRuns {
+  std::uint64_t executions = 0;
+  std::uint64_t sampled = 0;   // of them, those with samples
+  std::uint64_t left_out = 0;  // older ones
+};
+
 struct View {
   std::string id;                               // of the execution; "all", or "" where there are several
   std::shared_ptr<const query::Profile> whole;  // as it was loaded
   query::Profile profile;                       // with the samples that the filters let through
   query::Selection selection;
   std::vector<std::string> notes = {};    // of Loaded
+  std::optional<ViewedRuns> runs = {};    // where executions were chosen among several
   TimeNs origin = 0;                      // begin of the executions, else of the recording
   TimeNs from = kTimeMin, to = kTimeMax;  // [from, to) of the filters
   std::optional<std::uint32_t> pipeline,

@@ -9,10 +9,12 @@
 #include "daemon/query/json/iterations_json.h"
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/annotate_report.h"
+#include "daemon/query/reports/same_plans.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/sums/terms.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/fingerprint.h"
+#include "daemon/serve/sums_json.h"
 #include "daemon/serve/view_json.h"
 
 namespace tailor::serve {
@@ -28,6 +30,10 @@ Json view_json(const View& view, const profile::Source& source, double samples, 
   const profile::RecordingInfo& info = view.whole->recording();
   if (info.wall_clock_ns != 0)
     out["origin_ms"] = to_ms(info.wall_clock_ns + static_cast<std::uint64_t>(view.origin - info.start));
+  if (view.runs)
+    out["runs"] = {{"executions", view.runs->executions},
+                   {"sampled", view.runs->sampled},
+                   {"left_out", view.runs->left_out}};
   if (!view.profile.narrowed_to().empty()) out["filters"] = {{"only", view.profile.narrowed_to()}};
   return out;
 }
@@ -40,6 +46,8 @@ void add_accounts(const View& view, Json& out) {
 Result<Json> profile_json(const View& view) {
   auto report = query::plan_report(view.profile, view.selection);
   if (!report) return report.error();
+  // Of a query a plan may have been registered for each execution.
+  if (view.runs) query::unite_plans(*report);
   Json out = {{"view", view_json(view, report->source, static_cast<double>(report->total.samples),
                                  report->total.weight)}};
   out.update(query::json_of(view.profile, *report));
@@ -252,21 +260,11 @@ Json rfc3339_json(std::uint64_t wall_ns) {
 // What stays of executions whose samples are gone, by hour and query.
 Json gone_json(const GoneRow& row) {
   const std::uint64_t begin = static_cast<std::uint64_t>(row.hour) * store::kHourNs;
-  const auto runs = static_cast<double>(row.runs.executions);
-  const bool some = row.runs.executions > 0;
-  return {{"fingerprint", row.fingerprint},
-          {"plan_name", row.names.name},
-          {"text", row.names.text},
-          {"hour_wall_ns", begin},
-          {"hour", query::rfc3339(begin)},
-          {"executions", row.runs.executions},
-          {"failed", row.runs.failed},
-          {"elapsed_ns",
-           {{"min", some ? row.runs.elapsed_min : 0},
-            {"mean", some ? row.runs.elapsed_sum / runs : 0},
-            {"max", row.runs.elapsed_max}}},
-          {"cpu_ns", row.cpu.weight},
-          {"samples", row.cpu.samples}};
+  return {{"fingerprint", row.fingerprint}, {"plan_name", row.names.name},
+          {"text", row.names.text},         {"hour_wall_ns", begin},
+          {"hour", query::rfc3339(begin)},  {"executions", row.runs.executions},
+          {"failed", row.runs.failed},      {"elapsed_ns", elapsed_json(row.runs)},
+          {"cpu_ns", row.cpu.weight},       {"samples", row.cpu.samples}};
 }
 
 }  // namespace

@@ -72,6 +72,17 @@ bool overlaps(const SegmentRow& row, const StoreSelection& selection) {
 
 }  // namespace
 
+Status read_dictionaries(const std::string& directory, const std::set<std::uint64_t>& segments,
+                         profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
+                         const MayGoOn& may_go_on) {
+  for (std::uint64_t number : segments) {
+    auto ok =
+        read_segment(directory, number, FileKind::kDictionarySegment, true, sink, report, loss, may_go_on);
+    if (!ok) return ok;
+  }
+  return Ok{};
+}
+
 Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
                   profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss, const MayGoOn& may_go_on,
                   SumsTaker* taker) {
@@ -89,11 +100,7 @@ Status read_store(const std::string& directory, const Catalogue& catalogue, cons
     if (!used) return used.error();
     dictionaries.insert(used->begin(), used->end());
   }
-  for (std::uint64_t number : dictionaries) {
-    auto ok =
-        read_segment(directory, number, FileKind::kDictionarySegment, true, sink, report, loss, may_go_on);
-    if (!ok) return ok;
-  }
+  if (auto ok = read_dictionaries(directory, dictionaries, sink, report, loss, may_go_on); !ok) return ok;
   for (const SegmentRow& row : data) {
     if (auto ok =
             read_segment(directory, row.number, row.kind, row.sealed, sink, report, loss, may_go_on, taker);

@@ -29,4 +29,10 @@ Status read_store(const std::string& directory, const Catalogue& catalogue, cons
                   profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
                   const MayGoOn& may_go_on = {}, SumsTaker* taker = nullptr);
 
+// Gives `sink` what these dictionary segments hold. One that retention removed meanwhile is counted as
+// missing.
+Status read_dictionaries(const std::string& directory, const std::set<std::uint64_t>& segments,
+                         profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
+                         const MayGoOn& may_go_on = {});
+
 }  // namespace tailor::store

@@ -70,6 +70,10 @@ void add(RunSum& to, const RunSum& from) {
   to.elapsed_sum += from.elapsed_sum;
   to.elapsed_min = std::min(to.elapsed_min, from.elapsed_min);
   to.elapsed_max = std::max(to.elapsed_max, from.elapsed_max);
+  to.elapsed.add(from.elapsed);
+  to.rows_known += from.rows_known;
+  // Engines may say any number.
+  if (__builtin_add_overflow(to.rows, from.rows, &to.rows)) to.rows = UINT64_MAX;
 }
 
 void add(HourLoss& to, const HourLoss& from) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/profile/source.h"
+#include "daemon/store/elapsed_buckets.h"
 
 namespace tailor::store {
 
@@ -51,6 +52,9 @@ struct RunSum {
   std::uint64_t executions = 0, failed = 0;
   double elapsed_sum = 0;
   std::uint64_t elapsed_min = UINT64_MAX, elapsed_max = 0;
+  // Of those that older programs summed up none.
+  ElapsedBuckets elapsed = {};
+  std::uint64_t rows_known = 0, rows = 0;  // executions whose rows are known, and how many rows these are
 };
 
 // Samples of an hour, of the whole host, that are in no sum.

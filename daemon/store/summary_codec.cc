@@ -51,6 +51,16 @@ void encode_costs(const Summary& summary, Texts& texts, v1::SummaryCosts& out) {
   }
 }
 
+void encode_buckets(const ElapsedBuckets& elapsed, v1::SummaryRuns& out) {
+  out.add_buckets(static_cast<std::uint32_t>(elapsed.counts().size()));
+  std::uint32_t before = 0;
+  for (const auto& [bucket, count] : elapsed.counts()) {
+    out.add_bucket(bucket - before);
+    before = bucket;
+    out.add_bucket_executions(count);
+  }
+}
+
 void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
   Hour before = 0;
   for (const auto& [key, sum] : summary.runs) {
@@ -63,6 +73,9 @@ void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
     out.add_elapsed_sum(sum.elapsed_sum);
     out.add_elapsed_min(sum.elapsed_min);
     out.add_elapsed_max(sum.elapsed_max);
+    out.add_rows_known(sum.rows_known);
+    out.add_rows(sum.rows);
+    encode_buckets(sum.elapsed, out);
   }
 }
 
@@ -152,7 +165,12 @@ class Decoder {
                            in.elapsed_sum_size(), in.elapsed_min_size(), in.elapsed_max_size()}) {
       if (size != rows) return false;
     }
+    // Older files have none of these.
+    const bool detailed = in.buckets_size() != 0;
+    if (detailed && (in.buckets_size() != rows || in.rows_known_size() != rows || in.rows_size() != rows))
+      return false;
     Hour at = 0;
+    int bucket = 0;
     for (int i = 0; i < rows; ++i) {
       RunKey key;
       if (!hour(in.hour(i), at) || !uid(in.uid(i), key.uid) || !has(in.fingerprint(i)) ||
@@ -161,9 +179,26 @@ class Decoder {
       key.hour = at;
       key.fingerprint = text(in.fingerprint(i));
       if (!takes(sizeof key + key.fingerprint.size())) return false;
-      const RunSum sum{in.executions(i), in.failed(i), in.elapsed_sum(i), in.elapsed_min(i),
-                       in.elapsed_max(i)};
+      RunSum sum{in.executions(i), in.failed(i), in.elapsed_sum(i), in.elapsed_min(i), in.elapsed_max(i)};
+      if (detailed && !details(in, i, bucket, sum)) return false;
       if (!out.runs.try_emplace(std::move(key), sum).second) return false;
+    }
+    return true;
+  }
+
+  // `bucket`: the first one of the row, and afterwards that of the next row.
+  bool details(const v1::SummaryRuns& in, int row, int& bucket, RunSum& out) {
+    out.rows_known = in.rows_known(row);
+    out.rows = in.rows(row);
+    if (out.rows_known > out.executions) return false;
+    std::uint64_t number = 0, executions = 0;
+    for (std::uint32_t i = 0; i < in.buckets(row); ++i, ++bucket) {
+      if (bucket >= in.bucket_size() || bucket >= in.bucket_executions_size() || !takes(0)) return false;
+      number += in.bucket(bucket);
+      const std::uint64_t count = in.bucket_executions(bucket);
+      const bool fits = number < ElapsedBuckets::kMostBuckets && count <= out.executions - executions;
+      if (!fits || !out.elapsed.put(static_cast<std::uint32_t>(number), count)) return false;
+      executions += count;
     }
     return true;
   }

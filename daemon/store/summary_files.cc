@@ -147,9 +147,10 @@ Status SummaryWriter::put(const Summary& more, const SummaryRetention& retention
   auto files = list_summaries(directory_);
   if (!files) return files.error();
   std::uint64_t bytes = 0;
-  if (files->empty() || files->back().bytes >= retention.merge_bytes) return write(more, bytes);
+  if (files->empty()) return write(more, bytes);
   const SummaryFile newest = files->back();
   if (newest.last >= more.first) return internal(fmt::format("segment {} is summed up already", more.first));
+  if (newest.bytes >= retention.merge_bytes) return write(more, bytes);
   auto merged = read_summary(directory_, newest);
   // One that is damaged stays as it is; what comes must not suffer from it.
   if (!merged) return write(more, bytes);

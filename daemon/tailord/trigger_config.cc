@@ -15,8 +15,9 @@ namespace {
 constexpr std::size_t kMostRules = 16;
 constexpr std::size_t kLongestTriggerName = 64;
 constexpr std::array<std::string_view, 1> kTriggerTableKeys = {"raise"};
-constexpr std::array<std::string_view, 8> kTriggerKeys = {
-    "cool-down", "fingerprint", "for", "frequency", "label", "name", "process", "slower-than-usual"};
+constexpr std::array<std::string_view, 10> kTriggerKeys = {
+    "budget",    "cool-down", "execution", "fingerprint", "for",
+    "frequency", "label",     "name",      "process",     "slower-than-usual"};
 constexpr TimeNs kSecond = 1'000'000'000, kHour = 3600 * kSecond, kWeek = 7 * 24 * kHour;
 
 // Reads one rule. Everything that is wrong is told.
@@ -33,15 +34,23 @@ class RuleReader {
       fail(*table_.get("name"), fmt::format("a name has {} bytes at most", kLongestTriggerName));
     rule.process = text("process");
     rule.fingerprint = text("fingerprint");
+    read_execution(rule);
     read_label(rule);
     read_slowness(rule);
-    if (rule.process.empty() && rule.fingerprint.empty() && rule.label_key.empty() && !rule.slower_than_usual)
+    if (rule.process.empty() && rule.fingerprint.empty() && rule.execution.empty() &&
+        rule.label_key.empty() && !rule.slower_than_usual)
       fail(table_,
-           "a trigger needs one of process, fingerprint, label, slower-than-usual: it would hold of every "
-           "execution");
+           "a trigger needs one of process, fingerprint, execution, label, slower-than-usual: it would hold "
+           "of "
+           "every execution");
     read_frequency(rule);
     read_time("for", kSecond, kHour, rule.lasts);
     read_time("cool-down", 0, kWeek, rule.cool_down);
+    rule.budget = std::max(rule.budget, rule.lasts);
+    read_time("budget", kSecond, kHour, rule.budget);
+    if (rule.budget < rule.lasts)
+      fail(table_, fmt::format("\"budget\" ({} s an hour) is less than \"for\" ({} s): it would never hold",
+                               rule.budget / kSecond, rule.lasts / kSecond));
     if (!right_) return std::nullopt;
     return rule;
   }
@@ -65,6 +74,14 @@ class RuleReader {
     if (equal != std::string::npos) rule.label_value = label.substr(equal + 1);
     if (!label.empty() && rule.label_key.empty())
       fail(*table_.get("label"), "a label is given as key or key=value");
+  }
+
+  void read_execution(TriggerRule& rule) {
+    rule.execution = text("execution");
+    const std::size_t digits = rule.execution.size();
+    const bool hex = rule.execution.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (digits > 0 && (!hex || digits < 4 || digits > 32))
+      fail(*table_.get("execution"), "an execution is named by 4 to 32 hexadecimal digits in lower case");
   }
 
   void read_slowness(TriggerRule& rule) {

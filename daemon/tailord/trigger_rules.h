@@ -15,6 +15,7 @@ struct TriggerRule {
   // All that are given must hold of an execution. At least one is.
   std::string process;                     // of its process: the engine's name, or the command's
   std::string fingerprint;                 // of its query
+  std::string execution = {};              // its id begins with these digits
   std::string label_key;                   // it has a label of this name ...
   std::optional<std::string> label_value;  // ... with this value, or with any
   std::optional<double> slower_than_usual =
@@ -23,6 +24,7 @@ struct TriggerRule {
   std::uint64_t frequency = 0;         // then its process is sampled so often
   TimeNs lasts = 30'000'000'000;       // for so long
   TimeNs cool_down = 300'000'000'000;  // and not again by this rule for so long afterwards
+  TimeNs budget = 600'000'000'000;     // and all processes together for no longer than so long in an hour
 
   bool operator==(const TriggerRule&) const = default;
 };

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <ranges>
+#include <span>
 
 #include "daemon/profile/leader.h"
 #include "daemon/serve/fingerprint.h"
+#include "proto/base/hex.h"
 
 namespace tailor::tailord {
 namespace {
@@ -28,6 +30,10 @@ void Triggers::set(TriggerRules rules) {
   running_.clear();
   counts_.clear();
   for (const TriggerRule& rule : rules_) counts_.push_back({rule.name});
+  // A reload with the same rule is no way around its budget.
+  std::erase_if(spent_, [&](const auto& each) {
+    return std::ranges::find(rules_, each.first, &TriggerRule::name) == rules_.end();
+  });
 }
 
 void Triggers::on_process(const profile::ProcessRecord& process) {
@@ -64,6 +70,7 @@ std::string Triggers::fingerprint_of(const profile::ExecutionRecord& execution) 
 bool Triggers::matches(const TriggerRule& rule, const profile::ExecutionRecord& execution,
                        const std::string& fingerprint) {
   if (!rule.fingerprint.empty() && rule.fingerprint != fingerprint) return false;
+  if (!hex_text(std::as_bytes(std::span(execution.id.bytes))).starts_with(rule.execution)) return false;
   if (!rule.process.empty()) {
     const auto* names = names_.find(execution.process);
     if (names == nullptr || std::ranges::find(*names, rule.process) == names->end()) return false;
@@ -82,7 +89,7 @@ void Triggers::begin(const profile::ExecutionRecord& execution) {
   running.fingerprint = fingerprint_of(execution);
   running.begin = execution.begin;
   const UsualTime* known = running.fingerprint.empty() ? nullptr : usual_.find(running.fingerprint);
-  const std::optional<TimeNs> usual = known == nullptr ? std::nullopt : known->get();
+  const std::optional<TimeNs> usual = known == nullptr ? std::nullopt : known->get(execution.begin);
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const TriggerRule& rule = rules_[i];
     if (!matches(rule, execution, running.fingerprint)) continue;
@@ -105,7 +112,7 @@ void Triggers::end(const profile::ExecutionRecord& execution) {
     if (due.at > execution.end) due_.erase(due);
   }
   if (execution.error.empty() && !ended.mapped().fingerprint.empty())
-    usual_.get(ended.mapped().fingerprint).add(execution.end - ended.mapped().begin);
+    usual_.get(ended.mapped().fingerprint).add(execution.end, execution.end - ended.mapped().begin);
 }
 
 std::string Triggers::why(const Due& due) const {
@@ -113,6 +120,15 @@ std::string Triggers::why(const Due& due) const {
   if (due.usual == 0) return fmt::format("trigger {}", rule.name);
   return fmt::format("trigger {}: a query ran {:g} times its usual {}", rule.name, *rule.slower_than_usual,
                      seconds(due.usual));
+}
+
+bool Triggers::affords(const TriggerRule& rule, TimeNs now) {
+  constexpr TimeNs kBudgetPeriod = TimeNs{3600} * 1'000'000'000;
+  auto& spent = spent_[rule.name];
+  while (!spent.empty() && spent.front().first <= now - kBudgetPeriod) spent.pop_front();
+  TimeNs sum = rule.lasts;
+  for (const auto& [at, lasts] : spent) sum += lasts;
+  return sum <= rule.budget;
 }
 
 std::vector<Triggers::Fired> Triggers::take(TimeNs now, const std::function<bool(ProcessId)>& may_raise) {
@@ -125,11 +141,12 @@ std::vector<Triggers::Fired> Triggers::take(TimeNs now, const std::function<bool
     const TimeNs* cool_until = cool_until_.find(key);
     const bool cooling = cool_until != nullptr && now < *cool_until;
     const bool raised = std::ranges::find(fired, process, &Fired::process) != fired.end();
-    if (cooling || raised || !may_raise(process)) {
+    if (cooling || raised || !may_raise(process) || !affords(rule, now)) {
       ++counts_[due.rule].skipped;
       continue;
     }
     ++counts_[due.rule].fired;
+    spent_[rule.name].emplace_back(now, rule.lasts);
     cool_until_.get(key) = now + rule.lasts + rule.cool_down;
     fired.push_back({process, rule.frequency, rule.lasts, why(due)});
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -22,8 +23,9 @@ namespace tailor::tailord {
 // What became of a rule so far.
 struct TriggerCounts {
   std::string name;
-  std::uint64_t fired = 0;    // rates that were raised
-  std::uint64_t skipped = 0;  // it held, but the process had a rate of its own, or the rule was cooling down
+  std::uint64_t fired = 0;  // rates that were raised
+  // It held, but the process had a rate of its own, or the rule was cooling down or beyond its budget.
+  std::uint64_t skipped = 0;
 };
 
 // One thread. Memory and work are bounded, whatever engines say.
@@ -86,9 +88,13 @@ class Triggers : public profile::ProfileSink {
   bool matches(const TriggerRule& rule, const profile::ExecutionRecord& execution,
                const std::string& fingerprint);
   std::string why(const Due& due) const;
+  // Whether the rule may raise a rate once more in this hour.
+  bool affords(const TriggerRule& rule, TimeNs now);
 
   TriggerRules rules_;
   std::vector<TriggerCounts> counts_;  // by rule
+  // When it raised rates in the last hour, and for how long, by rule's name: no more than the budget allows.
+  std::map<std::string, std::deque<std::pair<TimeNs, TimeNs>>> spent_;
   std::map<Run, Running> running_;
   std::set<Due> due_;
   RecentlyUsed<ProcessId, std::array<std::string, 2>> names_{kMostProcesses};  // of the engine, the command

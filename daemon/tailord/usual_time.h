@@ -11,18 +11,23 @@ namespace tailor::tailord {
 
 class UsualTime {
  public:
-  static constexpr std::size_t kLeast = 5, kMost = 32;
+  static constexpr std::size_t kLeast = 20, kMost = 64;
+  static constexpr TimeNs kFor = TimeNs{7} * 24 * 3600 * 1'000'000'000;
 
-  // A run that has ended.
-  void add(TimeNs elapsed) {
-    last_[count_ % kMost] = elapsed;
+  // A run that ended at that time.
+  void add(TimeNs ended, TimeNs elapsed) {
+    last_[count_ % kMost] = {ended, elapsed};
     ++count_;
   }
-  // The median of the last runs, kMost at most: a few slow ones do not change it. Nothing before kLeast runs.
-  std::optional<TimeNs> get() const;
+  // The median of the last runs, kMost at most, that ended in the time kFor before `now`: a few slow ones do
+  // not change it. Nothing where these are less than kLeast.
+  std::optional<TimeNs> get(TimeNs now) const;
 
  private:
-  std::array<TimeNs, kMost> last_{};
+  struct EndedRun {
+    TimeNs ended = 0, elapsed = 0;
+  };
+  std::array<EndedRun, kMost> last_{};
   std::size_t count_ = 0;
 };
 

@@ -54,6 +54,11 @@ with Daemon(options=("--keep-days", "1")) as daemon:
     fingerprint = next(query["fingerprint"] for query in first["queries"] if query["fingerprint"])
     check(first["executions"] == 43, f"{first['executions']} executions of {len(queries)} queries ended")
     before = history(daemon, "--fingerprint", fingerprint)
+    took = sorted(row["elapsed_ns"] for row in json.loads(daemon.tailor("list", "--json", "--fingerprint", fingerprint))["executions"])
+    for key, part in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
+        real = took[math.ceil(part * len(took)) - 1]
+        check(abs(before["elapsed_ns"][key] - real) <= 0.05 * real, f"{key} of {len(took)} executions: {before['elapsed_ns'][key] / 1e6:.3f} ms; {real / 1e6:.3f} ms")
+    check(before["result_rows"]["executions"] == len(took), f"their rows are known: {before['result_rows']}")
     check(sum(row["what"] == "operator" for row in before["rows"]) >= 2, "its operators have costs")
 
     # What reports say of the samples, by another way.
@@ -72,7 +77,10 @@ with Daemon(options=("--keep-days", "1")) as daemon:
         time.sleep(0.2)
     check(not any(os.path.exists(path) for path in old), f"{len(old)} old data segments are gone")
     check(len(glob.glob(str(daemon.store / "*.summary"))) == 1, "a summary is there")
-    check(same(rows(before), rows(history(daemon, "--fingerprint", fingerprint))), "the sums are those of the samples")
+    summed_up = history(daemon, "--fingerprint", fingerprint)
+    check(same(rows(before), rows(summed_up)), "the sums are those of the samples")
+    check(all(summed_up["elapsed_ns"][key] == before["elapsed_ns"][key] for key in ("min", "max", "p50", "p95", "p99")) and
+          summed_up["result_rows"] == before["result_rows"], f"and so is how long executions took: {summed_up['elapsed_ns']}")
     listed = json.loads(daemon.tailor("list", "--json"))
     check(listed["executions"] == [], "their executions are no longer listed one by one")
     gone = listed["gone"]

@@ -1,6 +1,8 @@
 """Executions by time of day, process, query and duration, from `tailor list` and `tailor report`, across restarts."""
 import datetime
 import json
+import os
+import sqlite3
 import subprocess
 import time
 
@@ -98,3 +100,28 @@ with Daemon() as daemon:
     refused(daemon, "list", "--since", "-1m", "--until", "-2m", code=2)
     refused(daemon, "list", "--label", "user", code=2)
     refused(daemon, "list", "--longer-than", "5", code=2)
+
+    # One query by two plans; a restart between executions by one plan changes none.
+    def changing(query):
+        daemon.weft("--sf", "0.1", "--threads", "1", "--quiet", "--query", query, "--label", "fingerprint=changing")
+    for query in ("tpch-6", "tpch-6", "tpch-1"):
+        changing(query)
+    daemon.stop()
+    daemon.start()
+    changing("tpch-1")
+    runs = ids(daemon.tailor("list", "--json", "--fingerprint", "changing"))
+    said = json.loads(daemon.tailor("list", "--plan-changes", "--json"))
+    between = [(change["fingerprint"], change["before"]["id"], change["after"]["id"]) for change in said["plan_changes"]]
+    check(between == [("changing", runs[2], runs[1])], f"the plan changed once: {between}")
+    check(said["executions"] == 11 and said["without_plan"] == 0, "all executions were compared")
+    text = daemon.tailor("list", "--plan-changes")
+    check(runs[1][:12] in text and runs[2][:12] in text and runs[0][:12] not in text, "as text")
+    check("No plan changed: 3 executions" in daemon.tailor("list", "--plan-changes", "--fingerprint", rows[0]["fingerprint"]), "of another query nothing")
+
+    # What the budget of the catalogue took is missing in the list, and it says so.
+    daemon.stop()
+    with sqlite3.connect(daemon.store / "catalogue.sqlite") as catalogue:
+        catalogue.execute("INSERT INTO removed VALUES (?, 7, 0, ?, ?)", (os.getuid(), before, after))
+    check("7 executions of" in daemon.tailor("list"), "the list says how many executions were removed")
+    removed = json.loads(daemon.tailor("list", "--json"))["removed"]
+    check([(row["uid"], row["executions"]) for row in removed] == [(os.getuid(), 7)], f"and whose: {removed}")

@@ -99,6 +99,12 @@ class TellingStore : public serve::Library {
                                const Stop& stop) override {
     return store_->gone(filter, sees, stop);
   }
+  Result<std::vector<store::RemovedOfUser>> removed(const serve::SeesUser& sees) override {
+    return store_->removed(sees);
+  }
+  Result<serve::PlanShapes> plan_shapes(const std::set<serve::PlanKey>& plans, const Stop& stop) override {
+    return store_->plan_shapes(plans, stop);
+  }
   Status visit_slices(const store::WallRange& range, const Stop& stop,
                       const std::function<void(const query::Profile&)>& take) override {
     return store_->visit_slices(range, stop, [&](const query::Profile& profile) {

@@ -6,6 +6,7 @@
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/filter_text.h"
+#include "daemon/serve/plan_changes.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue_budget.h"
 #include "viewer/cli/choose.h"
@@ -168,10 +169,73 @@ std::string render_removed(const std::vector<store::RemovedOfUser>& removed, std
   return out;
 }
 
+// Each change between the last execution by the old plan and the first one by the new one.
+std::string render_plan_changes(const serve::PlanChangeList& list, std::uint64_t now_ns,
+                                const Terminal& terminal) {
+  std::string out;
+  if (!list.changes.empty()) {
+    ListTable table(terminal);
+    table.add("began", 19, 72, false);
+    table.add("fingerprint", 16, 0, false);
+    table.add("execution", 12, 0, false);
+    table.add("before", 12, 50, false);
+    out += table.heading();
+    for (const serve::PlanChange& change : list.changes) {
+      const store::ExecutionRow& after = change.after;
+      out += table.row(
+          {query::local_time(after.wall_begin_ns, now_ns), escape_line(change.fingerprint, terminal.ascii),
+           query::hex(after.record.id).substr(0, 12), query::hex(change.before.record.id).substr(0, 12)},
+          query_text(after.plan_name, label(after.record, "query"), terminal.ascii));
+    }
+  }
+  if (list.more) out += terminal.dim("... more, older ones (--limit, --until)") + "\n";
+  if (list.without_plan > 0)
+    out += terminal.dim(fmt::format("{} {} not compared: the plan is not known", grouped(list.without_plan),
+                                    list.without_plan == 1 ? "execution was" : "executions were")) +
+           "\n";
+  if (list.cut)
+    out += terminal.dim(fmt::format("Only the newest {} executions were looked at (--until shows older ones)",
+                                    grouped(serve::kMostComparedRuns))) +
+           "\n";
+  return out;
+}
+
+serve::Json plan_changes_json(const serve::PlanChangeList& list) {
+  serve::Json changes = serve::Json::array();
+  for (const serve::PlanChange& change : list.changes)
+    changes.push_back({{"fingerprint", change.fingerprint},
+                       {"before", serve::execution_json(change.before, nullptr)},
+                       {"after", serve::execution_json(change.after, nullptr)}});
+  return {{"plan_changes", std::move(changes)},
+          {"more", list.more},
+          {"executions", list.executions},
+          {"without_plan", list.without_plan},
+          {"cut", list.cut}};
+}
+
 struct ListOptions {
   Choice choice;
   std::size_t limit = 50;
+  bool plan_changes = false;
 };
+
+int list_plan_changes(const ListOptions& options, const serve::ExecutionFilter& filter,
+                      std::uint64_t now_ns) {
+  const auto list = serve::plan_changes(*choose_library(options.choice), filter, Stop());
+  if (!list) return complain(list.error());
+  if (options.choice.json) {
+    print_json(query::dump(plan_changes_json(*list)));
+    return kOk;
+  }
+  const Terminal terminal = options.choice.terminal();
+  const std::string text = render_plan_changes(*list, now_ns, terminal);
+  if (list->changes.empty()) {
+    fmt::print("No plan changed: {} executions ran by the plan of the execution of their query before.\n",
+               grouped(list->executions));
+  }
+  print_text(text, terminal);
+  return kOk;
+}
 
 int run_list(const ListOptions& options) {
   if (Status ok = refuse_store_of_file(options.choice); !ok) return complain(ok.error());
@@ -179,6 +243,7 @@ int run_list(const ListOptions& options) {
   auto filter = execution_filter(options.choice.filter, now_ns);
   if (!filter) return complain(filter.error());
   filter->limit = options.limit;
+  if (options.plan_changes) return list_plan_changes(options, *filter, now_ns);
   const auto library = choose_library(options.choice);
   const auto list = library->executions(*filter, Stop());
   if (!list) return complain(list.error());
@@ -219,7 +284,10 @@ void add_list(CLI::App& app, Action& action) {
   auto options = std::make_shared<ListOptions>();
   command.add_option("file", options->choice.what, "A profile (.tailor file; default: the daemon's store)");
   add_filter(command, options->choice.filter);
-  command.add_option("-n,--limit", options->limit, "How many executions at most")->capture_default_str();
+  command.add_flag("--plan-changes", options->plan_changes,
+                   "Executions that ran by another plan than the execution of their query before");
+  command.add_option("-n,--limit", options->limit, "How many executions or changes at most")
+      ->capture_default_str();
   command.add_option("--store", options->choice.store, "The directory of the store");
   command.add_flag("--json", options->choice.json, "JSON instead of text (docs/report-json.md)");
   command.add_flag("--ascii", options->choice.ascii, "No characters outside ASCII");

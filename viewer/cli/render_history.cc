@@ -163,6 +163,9 @@ std::string render_history(const Json& history, const Terminal& terminal) {
     const Json& elapsed = history["elapsed_ns"];
     out += fmt::format("; elapsed {} on average, {} to {}", duration(elapsed["mean"]),
                        duration(elapsed["min"]), duration(elapsed["max"]));
+    if (!elapsed["p95"].is_null())
+      out += fmt::format("; half of them took {} at most, 95 % {}", duration(elapsed["p50"]),
+                         duration(elapsed["p95"]));
   }
   out += "\n\n" + periods_table(history, terminal);
   if (history.contains("queries")) out += "\n" + queries_table(history, terminal);

@@ -42,6 +42,10 @@ std::string rate_text(const v1::RateStatus& rate) {
   return fmt::format("at {} Hz{}: {}", rate.frequency(), until, rate.why());
 }
 
+std::string times_text(std::uint64_t count) {
+  return count == 1 ? "1 time" : grouped(count) + " times";
+}
+
 // Above the list of processes; who has ended by now is not in it, but in the sums.
 std::string processes_heading(const v1::DaemonStatus& s) {
   if (!s.processes().empty()) {
@@ -74,8 +78,8 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
                                      text(rate_text(s.rate())), s.frequency()));
   }
   for (const v1::TriggerStatus& each : s.triggers()) {
-    out += fmt::format("  trigger              {}: fired {} times{}\n", text(each.name()), each.fired(),
-                       each.skipped() == 0 ? "" : fmt::format(", skipped {} times", each.skipped()));
+    out += fmt::format("  trigger              {}: fired {}{}\n", text(each.name()), times_text(each.fired()),
+                       each.skipped() == 0 ? "" : ", skipped " + times_text(each.skipped()));
   }
   out += fmt::format("  all processes        {}\n", samples_text(s.total()));
   if (const auto total = store::decode(s.total()); total.ok())

@@ -69,6 +69,26 @@ TEST(Route, FunctionsAreOfAPartAndOfAnOperatorOfAPlan) {
   EXPECT_EQ(kind_of("/api/v1/executions/last/functions", {{"order", "plan"}}), ErrorKind::kInvalid);
 }
 
+TEST(Route, AllIsOfAQueryOrATime) {
+  const auto routed =
+      route("/api/v1/executions/all/profile",
+            {{"fingerprint", "9c1e"}, {"since", "1000"}, {"label", "user=ana"}, {"thread", "7"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  const auto& view = std::get<ViewRequest>(routed->request);
+  EXPECT_EQ(view.target.what, Target::What::kFiltered);
+  EXPECT_EQ(view.target.filter.fingerprint, "9c1e");
+  EXPECT_EQ(view.target.filter.since_ns, 1'000'000'000u);
+  EXPECT_EQ(view.target.filter.labels.size(), 1u);
+  EXPECT_EQ(view.filters.tid, 7);
+  const auto whole = route("/api/v1/executions/all/profile", {{"process", "7"}});
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(std::get<ViewRequest>(whole->request).target.what, Target::What::kAll);
+  // One execution is no choice.
+  for (const char* one : {"last", "3f2a"})
+    EXPECT_EQ(kind_of(std::string("/api/v1/executions/") + one + "/profile", {{"fingerprint", "9c1e"}}),
+              ErrorKind::kInvalid);
+}
+
 TEST(Route, WhatIsWrongSaysSo) {
   for (const auto& [name, value] : Parameters{{"buckets", "0"},
                                               {"buckets", "2001"},

@@ -178,6 +178,37 @@ TEST_F(StoreLibraryTest, AQueryIsAllOfItsRuns) {
   EXPECT_EQ(with_samples(runs["operators"]), with_samples(alone["operators"]));
 }
 
+// The profile of a query, or of a store, is that of its runs.
+TEST_F(StoreLibraryTest, AViewOfAllIsOfTheRunsThatAreChosen) {
+  give([](profile::ProfileSink& sink) {
+    give_runs(sink, 7);
+    sink.on_execution(execution(kBob, 0x11, 77));
+  });
+  const std::string fingerprint = ask(ExecutionRequest{prefix_target("e1e1")})["fingerprint"];
+  const Json runs = ask(FingerprintRequest{fingerprint, {}})["runs"];
+  Target of_query{Target::What::kFiltered, 0, {}, {}};
+  of_query.filter.fingerprint = fingerprint;
+  const Json profile = ask(ViewRequest{of_query, {}, ProfileView{}});
+  EXPECT_EQ(profile["view"]["id"], "all");
+  EXPECT_EQ(profile["view"]["runs"], Json({{"executions", 8}, {"sampled", 2}, {"left_out", 0}}));
+  EXPECT_EQ(profile["view"]["samples"], runs["samples"]);
+  EXPECT_EQ(profile["plans"][0]["operators"], runs["operators"]);
+  const Target all{Target::What::kAll};
+  const Json whole = ask(ViewRequest{all, {}, ProfileView{}});
+  EXPECT_EQ(whole["view"]["runs"]["executions"], 9);
+  EXPECT_EQ(whole["view"]["samples"], runs["samples"]) << "the other one has none";
+  // Everybody has their own.
+  const auto his = service_->answer(ViewRequest{all, {}, ProfileView{}}, user(kBob), stop_);
+  EXPECT_FALSE(his) << "it has no samples";
+  of_query.filter.fingerprint = "0123";
+  const auto none = service_->answer(ViewRequest{of_query, {}, ProfileView{}}, Access::everything(), stop_);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::kNotFound);
+  EXPECT_NE(none.error().message.find("the store holds no execution that has the fingerprint 0123"),
+            std::string::npos)
+      << none.error().message;
+}
+
 TEST_F(StoreLibraryTest, AQueryWithoutSamplesHasNoOperators) {
   give([](profile::ProfileSink& sink) { sink.on_execution(execution(kBob, 0x11, 77)); });
   const Json all = ask(FingerprintsRequest{});

@@ -3,13 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
+#include <random>
+#include <vector>
 
+#include "daemon/store/block.h"
 #include "daemon/store/summary_codec.h"
 #include "daemon/store/summary_files.h"
+#include "tailor/v1/profile.pb.h"
 #include "tests/support/failing_files.h"
 
 namespace tailor::store {
@@ -94,6 +101,129 @@ TEST(SummaryCodec, RefusesWhatIsCutOrChanged) {
     EXPECT_FALSE(read(bad)) << at;
   }
   EXPECT_FALSE(read(good + "x"));
+}
+
+TEST(ElapsedBucketsTest, EveryTimeIsInTheBucketOfItsSize) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t ns = random() >> (random() % 64);
+    ElapsedBuckets single;
+    single.add(ns);
+    const double real = std::max(1.0, static_cast<double>(ns));
+    EXPECT_NEAR(*single.quantile(0.5), real, 0.05 * real) << ns;
+  }
+  ElapsedBuckets longest;
+  longest.add(UINT64_MAX);
+  EXPECT_NEAR(*longest.quantile(1), 1.8446744e19, 0.05 * 1.8446744e19);
+  EXPECT_FALSE(ElapsedBuckets().quantile(0.5));
+}
+
+// What is added up tells the same as what was counted at once, within 5 % of the truth.
+TEST(ElapsedBucketsTest, PartsAddUpToTheWhole) {
+  std::mt19937_64 random(11);
+  std::lognormal_distribution<double> times(15, 2);
+  std::vector<double> all;
+  ElapsedBuckets whole, sum;
+  for (int part = 0; part < 10; ++part) {
+    ElapsedBuckets some;
+    for (int i = 0; i < 1'000; ++i) {
+      all.push_back(std::floor(times(random)));
+      some.add(static_cast<std::uint64_t>(all.back()));
+      whole.add(static_cast<std::uint64_t>(all.back()));
+    }
+    sum.add(some);
+  }
+  EXPECT_EQ(sum, whole);
+  EXPECT_EQ(sum.count(), all.size());
+  std::ranges::sort(all);
+  for (const double part : {0.01, 0.5, 0.95, 0.99, 1.0}) {
+    const double real = all[static_cast<std::size_t>(part * static_cast<double>(all.size())) - 1];
+    EXPECT_NEAR(*sum.quantile(part), real, 0.05 * real) << part;
+    EXPECT_GT(std::abs(*sum.quantile(part) - 1.2 * real), 0.05 * real) << "another time is told from it";
+  }
+}
+
+TEST(SummaryCodec, KeepsHowLongExecutionsTook) {
+  Summary given = one(7);
+  RunSum& run = given.runs.begin()->second;
+  run = {};
+  for (const std::uint64_t ns : {3'000'000ull, 5'000'000ull, 900'000'000ull}) {
+    RunSum more{1, 0, static_cast<double>(ns), ns, ns};
+    more.elapsed.add(ns);
+    more.rows_known = 1;
+    more.rows = ns / 1'000'000;
+    add(run, more);
+  }
+  const auto again = read(bytes_of(given));
+  ASSERT_TRUE(again) << again.error().message;
+  const RunSum& kept = again->runs.begin()->second;
+  EXPECT_EQ(kept.elapsed, run.elapsed);
+  EXPECT_EQ(kept.elapsed.count(), 3u);
+  EXPECT_EQ(kept.rows_known, 3u);
+  EXPECT_EQ(kept.rows, 908u);
+  EXPECT_EQ(again->runs.rbegin()->second.elapsed.count(), 0u) << "of the other query nothing is known";
+}
+
+// A file with a run of two executions, one in each of two buckets, changed.
+std::string run_file(const std::function<void(v1::SummaryRuns&)>& change) {
+  v1::SummaryBlock block;
+  block.add_texts("");
+  block.set_first(1);
+  block.set_last(1);
+  v1::SummaryRuns& runs = *block.mutable_runs();
+  runs.add_hour(kHour);
+  runs.add_uid(0);
+  runs.add_fingerprint(0);
+  runs.add_executions(2);
+  runs.add_failed(0);
+  runs.add_elapsed_sum(30);
+  runs.add_elapsed_min(10);
+  runs.add_elapsed_max(20);
+  runs.add_rows_known(2);
+  runs.add_rows(5);
+  runs.add_buckets(2);
+  for (const std::uint32_t bucket : {24u, 7u}) runs.add_bucket(bucket);
+  for (int i = 0; i < 2; ++i) runs.add_bucket_executions(1);
+  change(runs);
+  const auto header = encode(FileHeader{FileKind::kSummary, kVersionMinor, 1, 0});
+  std::string file(reinterpret_cast<const char*>(header.data()), header.size());
+  file += make_block(BlockType::kSummary, 0, block.SerializeAsString());
+  v1::EndBlock end;
+  end.set_blocks(1);
+  return file + make_block(BlockType::kEnd, 1, end.SerializeAsString());
+}
+
+TEST(SummaryCodec, OlderFilesDoNotSayHowLong) {
+  const auto older = read(run_file([](v1::SummaryRuns& runs) {
+    runs.clear_rows_known();
+    runs.clear_rows();
+    runs.clear_buckets();
+    runs.clear_bucket();
+    runs.clear_bucket_executions();
+  }));
+  ASSERT_TRUE(older) << older.error().message;
+  EXPECT_EQ(older->runs.begin()->second.executions, 2u);
+  EXPECT_EQ(older->runs.begin()->second.elapsed.count(), 0u);
+}
+
+TEST(SummaryCodec, RefusesBucketsThatCannotBe) {
+  const auto good = read(run_file([](v1::SummaryRuns&) {}));
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->runs.begin()->second.elapsed.counts().rbegin()->first, 31u);
+  const std::function<void(v1::SummaryRuns&)> wrong[] = {
+      [](v1::SummaryRuns& runs) { runs.set_bucket(1, ElapsedBuckets::kMostBuckets); },
+      [](v1::SummaryRuns& runs) { runs.set_bucket(1, UINT32_MAX); },
+      [](v1::SummaryRuns& runs) { runs.set_bucket(1, 0); },
+      [](v1::SummaryRuns& runs) { runs.set_buckets(0, 3); },
+      [](v1::SummaryRuns& runs) { runs.set_buckets(0, UINT32_MAX); },
+      [](v1::SummaryRuns& runs) { runs.add_buckets(0); },
+      [](v1::SummaryRuns& runs) { runs.set_bucket_executions(0, 0); },
+      [](v1::SummaryRuns& runs) { runs.set_bucket_executions(1, UINT64_MAX); },
+      [](v1::SummaryRuns& runs) { runs.set_bucket_executions(1, 2); },
+      [](v1::SummaryRuns& runs) { runs.set_rows_known(0, 3); },
+      [](v1::SummaryRuns& runs) { runs.clear_rows(); },
+  };
+  for (const auto& change : wrong) EXPECT_FALSE(read(run_file(change))) << &change - wrong;
 }
 
 TEST(SummaryLimits, ChangeNoTotal) {

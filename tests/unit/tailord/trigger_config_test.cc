@@ -33,6 +33,7 @@ process = "weft"
 frequency = 997
 for = "1m"
 cool-down = "10m"
+budget = "20m"
 [[triggers.raise]]
 name = "traced"
 label = "trace=yes"
@@ -42,9 +43,14 @@ name = "any"
 label = "trace"
 fingerprint = "9c1e"
 frequency = 500
+[[triggers.raise]]
+name = "one"
+execution = "3f2a"
+frequency = 500
+for = "30m"
 )");
   EXPECT_THAT(r.problems, IsEmpty());
-  ASSERT_EQ(r.rules.size(), 3u);
+  ASSERT_EQ(r.rules.size(), 4u);
   EXPECT_EQ(r.rules[0].slower_than_usual, 3);
   EXPECT_EQ(r.rules[0].process, "weft");
   EXPECT_EQ(r.rules[0].frequency, 997u);
@@ -55,6 +61,10 @@ frequency = 500
   EXPECT_EQ(r.rules[1].lasts, TriggerRule().lasts);
   EXPECT_EQ(r.rules[2].label_value, std::nullopt);
   EXPECT_EQ(r.rules[2].fingerprint, "9c1e");
+  EXPECT_EQ(r.rules[0].budget, 1'200'000'000'000);
+  EXPECT_EQ(r.rules[1].budget, TriggerRule().budget);
+  EXPECT_EQ(r.rules[3].execution, "3f2a");
+  EXPECT_EQ(r.rules[3].budget, r.rules[3].lasts) << "a trigger may hold once";
 }
 
 TEST(TriggerConfig, EverythingThatIsWrongIsToldWithItsLine) {
@@ -80,15 +90,27 @@ name = "c"
 process = "weft"
 frequency = 100
 when = "soon"
+[[triggers.raise]]
+name = "d"
+execution = "3F2A"
+frequency = 100
+[[triggers.raise]]
+name = "e"
+process = "weft"
+frequency = 100
+for = "2m"
+budget = "1m"
 )");
-  EXPECT_THAT(r.problems,
-              UnorderedElementsAre(
-                  HasSubstr("2: there is no key \"lower\""), HasSubstr("3: a trigger needs a name"),
-                  HasSubstr("3: a trigger needs one of"), HasSubstr("5: a label is given as"),
-                  HasSubstr("4: a trigger needs a \"frequency\""), HasSubstr("8: \"slower-than-usual\" is"),
-                  HasSubstr("6: a trigger needs one of"), HasSubstr("10: \"for\" is a time"),
-                  HasSubstr("11: a trigger needs one of"), HasSubstr("18: there are two triggers"),
-                  HasSubstr("22: there is no key \"when\"")));
+  EXPECT_THAT(
+      r.problems,
+      UnorderedElementsAre(HasSubstr("2: there is no key \"lower\""), HasSubstr("3: a trigger needs a name"),
+                           HasSubstr("3: a trigger needs one of"), HasSubstr("5: a label is given as"),
+                           HasSubstr("4: a trigger needs a \"frequency\""),
+                           HasSubstr("8: \"slower-than-usual\" is"), HasSubstr("6: a trigger needs one of"),
+                           HasSubstr("10: \"for\" is a time"), HasSubstr("11: a trigger needs one of"),
+                           HasSubstr("18: there are two triggers"), HasSubstr("22: there is no key \"when\""),
+                           HasSubstr("25: an execution is named by 4 to 32"),
+                           HasSubstr("27: \"budget\" (60 s an hour) is less than \"for\" (120 s)")));
   ASSERT_EQ(r.rules.size(), 1u);
   EXPECT_EQ(r.rules[0].name, "c");
 }

@@ -179,6 +179,45 @@ TEST_F(TriggersTest, FireOfALabelAndOfAnExecution) {
   EXPECT_EQ(triggers.counts()[0].fired + triggers.counts()[1].fired, 2u);
 }
 
+TEST_F(TriggersTest, FireOfOneExecution) {
+  TriggerRule rule = slow();
+  rule.slower_than_usual.reset();
+  rule.execution = "3f2a";
+  triggers.set({rule});
+  profile::ExecutionRecord record;
+  record.process = kOne;
+  record.begin = 5;
+  for (const std::uint8_t first : {0x3f, 0x4f}) {
+    record.handle = record.id.bytes[0] = first;
+    record.id.bytes[1] = 0x2a;
+    triggers.on_execution(record);
+    EXPECT_THAT(take(10), SizeIs(first == 0x3f ? 1 : 0));
+  }
+}
+
+TEST_F(TriggersTest, StayWithinTheBudgetOfAnHour) {
+  constexpr TimeNs kHour = 3600 * kSecond;
+  TriggerRule rule = slow();
+  rule.slower_than_usual.reset();
+  rule.label_key = "trace";
+  rule.cool_down = 0;
+  rule.budget = 25 * kSecond;  // of 10 s each: two
+  triggers.set({rule});
+  const auto fires = [&](std::int32_t process, TimeNs at) {
+    begin({process, 1}, 1, at, {{"trace", "yes"}});
+    end({process, 1}, 1, at);
+    return take(at).size();
+  };
+  EXPECT_EQ(fires(1, kSecond), 1u);
+  EXPECT_EQ(fires(2, 2 * kSecond), 1u);
+  EXPECT_EQ(fires(3, 3 * kSecond), 0u) << "the budget is of all processes";
+  triggers.set({rule});
+  EXPECT_EQ(fires(3, 4 * kSecond), 0u) << "and a reload is no way around it";
+  EXPECT_EQ(triggers.counts()[0].skipped, 1u);
+  EXPECT_EQ(fires(3, kSecond + kHour), 1u) << "an hour behind the first one there is room for one";
+  EXPECT_EQ(fires(4, kSecond + kHour), 0u);
+}
+
 TEST_F(TriggersTest, WorkersOfAQueryAreNoQueries) {
   TriggerRule rule = slow();
   rule.slower_than_usual.reset();
@@ -197,12 +236,21 @@ TEST_F(TriggersTest, AreBounded) {
 
 TEST(UsualTimeTest, IsTheMedianOfTheLastRuns) {
   UsualTime usual;
-  for (std::size_t i = 0; i + 1 < UsualTime::kLeast; ++i) usual.add(100);
-  EXPECT_FALSE(usual.get());
-  usual.add(1'000'000);
-  EXPECT_EQ(usual.get(), 100);
-  for (std::size_t i = 0; i < UsualTime::kMost; ++i) usual.add(7);
-  EXPECT_EQ(usual.get(), 7);
+  for (std::size_t i = 0; i + 1 < UsualTime::kLeast; ++i) usual.add(0, 100);
+  EXPECT_FALSE(usual.get(0));
+  usual.add(0, 1'000'000);
+  EXPECT_EQ(usual.get(0), 100);
+  for (std::size_t i = 0; i < UsualTime::kMost; ++i) usual.add(0, 7);
+  EXPECT_EQ(usual.get(0), 7);
+}
+
+TEST(UsualTimeTest, RunsOfMoreThanAWeekAgoDoNotCount) {
+  UsualTime usual;
+  for (std::size_t i = 0; i < UsualTime::kLeast; ++i) usual.add(0, 100);
+  EXPECT_EQ(usual.get(UsualTime::kFor), 100);
+  EXPECT_FALSE(usual.get(UsualTime::kFor + 1));
+  for (std::size_t i = 0; i < UsualTime::kLeast; ++i) usual.add(UsualTime::kFor, 300);
+  EXPECT_EQ(usual.get(UsualTime::kFor + 1), 300);
 }
 
 }  // namespace

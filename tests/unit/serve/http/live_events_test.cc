@@ -42,6 +42,7 @@ class Executions final : public Library {
   Result<Loaded> load(const Target&, Detail, const Stop&, const Visible&) override {
     return not_found("none");
   }
+  Result<PlanShapes> plan_shapes(const std::set<PlanKey>&, const Stop&) override { return PlanShapes(); }
   Status visit_slices(const store::WallRange&, const Stop&,
                       const std::function<void(const query::Profile&)>&) override {
     return Ok{};
