@@ -1,5 +1,6 @@
 #include "daemon/serve/route.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -196,10 +197,10 @@ std::vector<std::string> differences(const nlohmann::json& contract) {
       const auto& answer = operation["responses"];
       if (path.schema.empty() || !answer.contains("200")) continue;
       const std::string schema = answer["200"]["content"]["application/json"]["schema"].value("$ref", "");
-      if (schema != "#/components/schemas/" + std::string(path.schema))
-        wrong.push_back(pattern + " answers with " + schema);
+      if (schema != fmt::format("#/components/schemas/{}", path.schema))
+        wrong.push_back(fmt::format("{} answers with {}", pattern, schema));
       if (!contract["components"]["schemas"].contains(std::string(path.schema)))
-        wrong.push_back("there is no schema for " + pattern);
+        wrong.push_back(fmt::format("there is no schema for {}", pattern));
     }
     for (const std::string method : {"GET", "POST", "DELETE"}) {
       std::string lower = method;
