@@ -151,6 +151,7 @@ void HttpServer::Engine::not_understood(const httplib::Request& request, httplib
       std::all_of(request.method.begin(), request.method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   const std::string path = request.target.substr(0, request.target.find('?'));
   const Path* known = find_path(path);
+  constexpr int kTooLong = 414;
   const bool alone =
       response.status == 400 && method && known != nullptr && request.version.starts_with("HTTP/1.");
   if (alone && takes(*known, request.method)) {
@@ -160,6 +161,11 @@ void HttpServer::Engine::not_understood(const httplib::Request& request, httplib
            431);
   } else if (alone) {
     refuse_method(response, *known, path);
+  } else if (response.status == kTooLong) {
+    refuse(response,
+           invalid(fmt::format("the address is longer than {} bytes: give fewer or shorter parameters",
+                               CPPHTTPLIB_REQUEST_URI_MAX_LENGTH)),
+           kTooLong);
   } else {
     refuse(response, invalid("this is no request that HTTP/1.1 knows"), response.status);
   }

@@ -88,7 +88,7 @@ def main():
             # The stream of live events has no end; a file has none anyway.
             # 503 is for deadlines, which requests choose. 500 is a defect.
             config = pathlib.Path(folder, "schemathesis.toml")
-            config.write_text("[checks]\nnot_a_server_error.expected-statuses = [200, 400, 401, 403, 404, 405, 429, 503]\n")
+            config.write_text("[checks]\nnot_a_server_error.expected-statuses = [200, 400, 401, 403, 404, 405, 414, 429, 503]\n")
             done = subprocess.run(
                 [pathlib.Path(sys.executable).parent / "schemathesis", "--config-file", config, "run", base + "/api/v1/openapi.json", "--header",
                  header, "--checks",

@@ -117,6 +117,12 @@ TEST_F(HttpTest, AHeaderThatIsTooLongIsToldSo) {
   EXPECT_FALSE(go_on_);
 }
 
+TEST_F(HttpTest, AnAddressThatIsTooLongIsToldSo) {
+  const std::string answer = get("/api/v1/executions?plan=" + std::string(9000, 'x'));
+  EXPECT_EQ(status(answer), 414) << answer;
+  EXPECT_NE(answer.find("the address is longer than 8192 bytes"), std::string::npos) << answer;
+}
+
 TEST_F(HttpTest, ALabelMayHoldAnEqualSign) {
   for (const char* label : {"label=tenant=b", "label=tenant%3Db", "label=note=a=b+c"}) {
     const std::string answer = get(std::string("/api/v1/executions?limit=5&") + label);
