@@ -158,7 +158,8 @@ def main():
         check(sampled > 20, f"meanwhile tailord has sampled {sampled} plans")
         with server_of({}, library=TWINS / "no_counts", preload="tailor_pg", agent=daemon.socket) as server:
             server.sql(PROBES + SETUP)
-            check(difference(plain["answers.sql"], of_file(server)), "the twin no_counts fails")
+            # It wraps nothing before tailord has answered.
+            check(any(difference(plain["answers.sql"], of_file(server)) for _ in range(5)), "the twin no_counts fails")
 
 
 if __name__ == "__main__":
