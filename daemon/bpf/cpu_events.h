@@ -1,7 +1,7 @@
 // The perf events that the program samples at: of each source two on each CPU, with periods of their own that
 // are drawn anew now and then (capture/select/jitter.h). Their rates are opposite, and they take turns: a
 // period that lasts for 250 ms would give an operator that runs for as long half or twice the samples of its
-// neighbour. The weights would be right, but who compares numbers of samples would be misled. What is left of
+// neighbour. The weights would be right, but the numbers of samples would mislead a reader. What is left of
 // a period waits until its event has its turn again. A source whose period is not drawn has one event.
 //
 // A period cannot be changed: the kernel would tell the first one as the weight of all samples. So an event
@@ -66,8 +66,10 @@ class CpuEvents {
   struct Pair {
     std::vector<Event> events;   // one or two
     std::size_t turn = 0;        // whose turn it is
-    TimeNs since = 0;            // when that began
-    std::uint64_t opposite = 0;  // the period of the event that is replaced next; 0: it is to be drawn
+    TimeNs since = 0;            // it has run since then ...
+    TimeNs turn_ran = 0;         // ... and so long before, in this turn
+    std::uint64_t drawn = 0;     // the period of the event that is replaced next; 0: there is none yet
+    std::uint64_t opposite = 0;  // and of the one after it
     std::optional<Next> next;    // what replaces the one whose turn it is
     Event& now() { return events[turn]; }
   };
@@ -77,14 +79,17 @@ class CpuEvents {
   };
 
   Result<Pair> open_pair(std::size_t source, int cpu, TimeNs now);
+  void open_opposites();
+  Result<Event> open_attached(std::size_t source, int cpu, std::uint64_t period);
   Result<UniqueFd> open_one(std::size_t source, int cpu, std::uint64_t period);
   void redraw(Pair& pair, std::size_t source, int cpu, TimeNs now);
   std::uint64_t next_period(Pair& pair, const capture::EventSpec& spec);
   void begin_next(Pair& pair, std::size_t source, int cpu);
   void finish_next(Pair& pair, std::size_t source, TimeNs now);
   // With the program; where that fails the old one stays.
-  void replace(Event& event, std::size_t source, UniqueFd fd);
+  void replace(Pair& pair, std::size_t source, UniqueFd fd);
   void take_turns(Pair& pair, TimeNs now);
+  static void begin_turn(Pair& pair, TimeNs now);
   // By an event, in its unit.
   std::uint64_t counted(int fd);
 

@@ -1,6 +1,5 @@
 #include "daemon/pipeline/pipeline.h"
 
-#include <fmt/format.h>
 #include <linux/perf_event.h>
 
 #include <algorithm>
@@ -8,40 +7,8 @@
 #include <utility>
 
 #include "daemon/profile/accounting.h"
-#include "proto/base/file_id.h"
 
 namespace tailor::pipeline {
-namespace {
-
-// jit-PID.dump, by the number that the process has for itself.
-bool is_jitdump_name(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("jit-") && name.ends_with(".dump");
-}
-
-constexpr const char* kAnonymous = "//anon";
-constexpr std::uint64_t kAllAddresses = std::uint64_t{1} << 63;  // of user code
-
-// Memory of no file, by the kernel's names for it.
-bool is_anonymous(std::string_view path) {
-  return path.empty() || path.starts_with("//") || path.starts_with("[anon");
-}
-
-process::FileRanges::File file_of(const profile::MappingRecord& mapping) {
-  return {mapping.begin, mapping.size, mapping.file_offset, mapping.path, mapping.build_id};
-}
-
-std::string file_id_of(const capture::Batch& batch, const capture::Event& event) {
-  const auto words = batch.chain(event);
-  const bool of_content = (event.data_source & capture::kContentIdBit) != 0;
-  const std::size_t bytes = std::min<std::size_t>(event.data_source & ~capture::kContentIdBit,
-                                                  words.size() * sizeof(std::uint64_t));
-  std::string out(of_content ? kContentId : "");
-  for (std::size_t i = 0; i < bytes; ++i) out += fmt::format("{:02x}", words[i / 8] >> (i % 8 * 8) & 0xFF);
-  return out;
-}
-
-}  // namespace
 
 Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
     : sink_(sink),
@@ -80,35 +47,11 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   entry.record.comm = process.comm;
   entry.record.cgroup = process.cgroup;
   entry.record_changed = true;
-  for (const MemoryMapping& each : process.memory)
-    entry.state.memory().map(
-        {each.begin, each.size, each.readable, each.writable, each.executable, each.shared, each.name});
+  map_areas(entry, process);
   if (!process.mappings.empty() || !process.memory.empty()) take_look(entry, process);
   if (process.agent_thread == 0) return;
   entry.state.set_agent_thread(process.agent_thread);
   name_agent(entry);
-}
-
-// A first look counts for all times before, as nothing else is known of them. Another one, after the process
-// was not sampled for a while or after it has mapped more, counts since it was begun, when all of it is told.
-void Pipeline::take_look(ProcessEntry& entry, const KnownProcess& process) {
-  const bool goes_on = std::exchange(entry.look_goes_on, process.more);
-  if (!goes_on) entry.looked_first = entry.mappings == 0;
-  if (entry.looked_first && process.since < entry.last_mapping) return map_late(entry, process, kTimeMin);
-  if (entry.looked_first) {
-    for (const profile::MappingRecord& mapping : process.mappings) map_known(entry, mapping);
-    return;
-  }
-  const auto known = std::ranges::find_if(looks_, [&](const Look& each) {
-    return goes_on && each.process.more && each.process.process == process.process;
-  });
-  if (known == looks_.end()) {
-    looks_.push_back({process, process.since == kTimeMin ? now_ : process.since});
-    return;
-  }
-  auto& all = known->process.mappings;
-  all.insert(all.end(), process.mappings.begin(), process.mappings.end());
-  known->process.more = process.more;
 }
 
 void Pipeline::on_ring(const capture::RingLayout& layout) {
@@ -193,6 +136,8 @@ void Pipeline::advance(TimeNs now) {
 void Pipeline::flush(TimeNs now) {
   now_ = std::max(now_, now);
   messages_.flush(now_);
+  while (look_again(now)) {
+  }
   move_watermark(now);
 }
 
@@ -234,11 +179,15 @@ profile::Accounting Pipeline::total() {
 // Losses belong to the process whose ring it is, whoever ran when the kernel noticed.
 void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Batch& batch) {
   ProcessEntry* entry = nullptr;
+  TimeNs before = round_;  // the last record that is not lost: what was lost is newer
   for (const capture::Event& event : batch.events) {
     const bool loss = event.kind == capture::Kind::kLost || event.kind == capture::Kind::kLostSamples ||
                       event.kind == capture::Kind::kThrottle;
     count_gaps(throttle_gaps_.add(layout, event));
-    if (!loss) continue;
+    if (!loss) {
+      before = std::max(before, event.time);
+      continue;
+    }
     if (layout.pid == capture::kOfKernelCode) {
       // Its records are no samples: names are missing, and that is said.
       kernel_code_.lost(event.time);
@@ -246,7 +195,7 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
       continue;
     }
     if (layout.shared) {
-      note_lost_maps(layout, event);
+      note_lost_maps(layout, before == kTimeMin ? event.time : std::min(before, event.time));
       continue;
     }
     if (entry == nullptr && layout.pid > 0) entry = owner(layout.pid, now_);
@@ -263,15 +212,6 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
       ++of_cpu.throttled;
     }
   }
-}
-
-// No sample was lost, but this process may have mapped something meanwhile.
-void Pipeline::note_lost_maps(const capture::RingLayout& layout, const capture::Event& event) {
-  const ProcessEntry* entry = owner(layout.pid, now_);
-  if (entry == nullptr) return;
-  const auto same = [&](const MapsLost& each) { return each.process == entry->id(); };
-  if (std::ranges::any_of(lost_maps_, same)) return;
-  lost_maps_.push_back({entry->id(), event.time});
 }
 
 void Pipeline::count_gaps(std::vector<capture::ThrottleGap> ended) {
@@ -388,129 +328,6 @@ void Pipeline::kernel_symbol(const capture::Batch& batch, const capture::Event& 
   if (!bpf && event.data_source != PERF_RECORD_KSYMBOL_TYPE_OOL) return off_cpu_.learn(event, name);
   if (!kernel_code_.add({event.time, event.address, event.size, name, bpf, event.flag_exec}))
     problems_.add({}, "a symbol of the kernel that cannot be");
-}
-
-// The profile is told of files with code, and where something else took their place: generated code is
-// registered, and data is never an address of code.
-void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) {
-  ProcessEntry* entry = owner(event.pid, event.time);
-  if (entry == nullptr) return;
-  const std::string_view path = batch.text_of(event);
-  entry->state.memory().map({event.address, event.size, event.flag_readable, event.flag_writable,
-                             event.flag_executable, event.flag_shared, path});
-  if (!event.flag_executable) return;
-  profile::MappingRecord mapping{entry->id(),       event.time,        event.address,           event.size,
-                                 event.page_offset, std::string(path), file_id_of(batch, event)};
-  const bool anonymous = is_anonymous(path);
-  if (anonymous) {
-    mapping.path = kAnonymous;
-    mapping.file_offset = 0;
-  }
-  if (event.time >= entry->executed_at) note_code(*entry, mapping);
-  // One that is late says nothing of what is there now.
-  if (event.time < entry->last_mapping) return tell_mapping(*entry, mapping);
-  entry->last_mapping = event.time;
-  if (!anonymous) return map_file(*entry, mapping);
-  if (entry->mappings_ended) return;
-  if (entry->files.unmap(event.address, event.size)) tell_mapping(*entry, mapping);
-}
-
-// Where generated code may be, and where there was other code.
-void Pipeline::note_code(ProcessEntry& entry, const profile::MappingRecord& mapping) {
-  process::GeneratedMemory& generated = entry.state.generated();
-  if (is_anonymous(mapping.path)) return generated.add(mapping.begin, mapping.size);
-  generated.add_file(mapping.begin, mapping.size);
-}
-
-// What a look at the process saw: files, and memory of no file, of which a profile needs no record.
-void Pipeline::map_known(ProcessEntry& entry, const profile::MappingRecord& mapping) {
-  note_code(entry, mapping);
-  if (mapping.path != kNamelessCode) map_file(entry, mapping);
-}
-
-void Pipeline::map_file(ProcessEntry& entry, const profile::MappingRecord& mapping) {
-  if (is_jitdump_name(mapping.path)) entry.jitdump = mapping.path;
-  if (entry.mappings_ended || !entry.files.map(file_of(mapping))) return;
-  tell_mapping(entry, mapping);
-  if (mapping.path.rfind(process::kAgentLibrary) == std::string::npos) return;
-  entry.state.set_agent_code(mapping.begin, mapping.size);
-  name_agent(entry);
-}
-
-void Pipeline::look_again(TimeNs watermark) {
-  const auto due = [&](const Look& each) { return each.time <= watermark && !each.process.more; };
-  for (auto next = std::ranges::find_if(looks_, due); next != looks_.end();
-       next = std::ranges::find_if(looks_, due)) {
-    const Look look = std::move(*next);
-    looks_.erase(next);
-    if (look.time > sorter_.watermark()) sorter_.advance(look.time, Leaving{*this});
-    end_spans();
-    map_again(look.process, look.time);
-  }
-}
-
-void Pipeline::map_again(const KnownProcess& process, TimeNs time) {
-  ProcessEntry* entry = table_.find(process.process);
-  if (entry == nullptr) return;
-  if (time < entry->last_mapping) return map_late(*entry, process, time);
-  std::vector<process::FileRanges::File> seen;
-  for (const profile::MappingRecord& mapping : process.mappings) {
-    if (mapping.path != kNamelessCode) seen.push_back(file_of(mapping));
-  }
-  for (const auto& [begin, size] : entry->files.keep_only(seen))
-    tell_mapping(*entry, {entry->id(), time, begin, size, 0, kAnonymous});
-  for (profile::MappingRecord mapping : process.mappings) {
-    mapping.time = time;
-    map_known(*entry, mapping);
-  }
-}
-
-// What a look saw, where records may have told what is newer: that is known better.
-void Pipeline::map_late(ProcessEntry& entry, const KnownProcess& process, TimeNs time) {
-  for (profile::MappingRecord mapping : process.mappings) {
-    mapping.time = time;
-    if (!entry.files.touches(mapping.begin, mapping.size)) {
-      map_known(entry, mapping);
-    } else if (mapping.path != kNamelessCode) {
-      tell_mapping(entry, mapping);
-    }
-  }
-}
-
-// A process that maps code without end fills no profile, and one that lives longer may map more.
-bool Pipeline::may_tell_mapping(ProcessEntry& entry, TimeNs time) const {
-  constexpr TimeNs kOneMoreEach = 50'000'000;
-  if (entry.first_mapping == kTimeMin) entry.first_mapping = time;
-  const bool has_time = entry.first_mapping != kTimeMin && time > entry.first_mapping;
-  const TimeNs since = has_time ? time - entry.first_mapping : 0;
-  return entry.mappings < options_.limits.mappings + static_cast<std::size_t>(since / kOneMoreEach);
-}
-
-void Pipeline::tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping) {
-  if (entry.mappings_ended) return;
-  if (entry.files.overflowed() || !may_tell_mapping(entry, mapping.time))
-    return end_mappings(entry, mapping.time);
-  ++entry.mappings;
-  sink_.on_mapping(mapping);
-}
-
-// What it had mapped, itself or by its parent, is gone; the program's own files are told next.
-void Pipeline::tell_executed(ProcessEntry& entry, TimeNs time) {
-  const bool has_room = may_tell_mapping(entry, time);
-  if (entry.mappings_ended && !has_room) return;  // nothing is known, as before
-  entry.mappings_ended = false;
-  ++entry.mappings;
-  sink_.on_mapping({entry.id(), time, 0, kAllAddresses, 0, ""});
-  if (!has_room) end_mappings(entry, time);
-}
-
-// It is said, once, that nobody knows any more which file is where: what was told last must not own an
-// address for good.
-void Pipeline::end_mappings(ProcessEntry& entry, TimeNs time) {
-  entry.mappings_ended = true;
-  ++entry.mappings;
-  entry.files.clear();
-  sink_.on_mapping({entry.id(), time, 0, kAllAddresses, 0, "[too many mappings]"});
 }
 
 // The child may be known already: its agent speaks through a socket, which is faster than a ring.

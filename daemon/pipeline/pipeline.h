@@ -93,8 +93,8 @@ class Pipeline : public Input {
   // Whether the recorded times of PEBS samples are those of the buffer's drain, by their own testimony.
   bool pebs_times_doubted() const { return pebs_watch_.doubted(); }
   std::vector<Problem> take_problems() { return problems_.take(); }
-  // Processes of which records of mappings were lost since the last call, and when. A look at each says what
-  // is mapped now.
+  // Processes of which records of mappings were lost since the last call, and after what time. A look at each
+  // says what is mapped now.
   struct MapsLost {
     ProcessId process;
     TimeNs time = 0;
@@ -134,7 +134,8 @@ class Pipeline : public Input {
   void name_agent(ProcessEntry& entry);
   void kernel_symbol(const capture::Batch& batch, const capture::Event& event);
   void mapped(const capture::Batch& batch, const capture::Event& event);
-  void look_again(TimeNs watermark);
+  bool look_again(TimeNs watermark);
+  static void map_areas(ProcessEntry& entry, const KnownProcess& process);
   void take_look(ProcessEntry& entry, const KnownProcess& process);
   void map_again(const KnownProcess& process, TimeNs time);
   void map_late(ProcessEntry& entry, const KnownProcess& process, TimeNs time);
@@ -205,7 +206,7 @@ class Pipeline : public Input {
     KnownProcess process;
     TimeNs time = 0;
   };
-  void note_lost_maps(const capture::RingLayout& layout, const capture::Event& event);
+  void note_lost_maps(const capture::RingLayout& layout, TimeNs since);
   std::vector<MapsLost> lost_maps_;
   std::deque<Look> looks_;  // to be taken when the watermark gets there
   TimeNs now_ = kTimeMin;

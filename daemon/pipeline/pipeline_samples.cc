@@ -295,7 +295,7 @@ void Pipeline::move_watermark(TimeNs watermark) {
     tell_changes();
     return;
   }
-  look_again(watermark);
+  (void)look_again(watermark);
   sorter_.advance(watermark, Leaving{*this});
   messages_.attributed(watermark);
   end_spans();

@@ -76,6 +76,7 @@ struct ProcessEntry {
   std::uint32_t notices = 0;  // kinds that its agent has said, a bit each
   std::size_t notices_bytes = 0;
   TimeNs first_mapping = kTimeMin, last_mapping = kTimeMin;  // of those that the kernel told
+  TimeNs last_area = kTimeMin;                               // the same of all memory
   bool looked_first = false;      // nothing else is known of what it had mapped before
   bool look_goes_on = false;      // more of what was seen there is to be told
   bool mappings_ended = false;    // there were too many: the profile says so instead, and `files` is empty

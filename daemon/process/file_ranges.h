@@ -53,6 +53,8 @@ class FileRanges {
     std::uint64_t offset = 0;  // in the file
   };
   std::optional<At> at(std::uint64_t address) const;
+  // Whether the same bytes of the same file are there.
+  bool has(const File& file) const;
   // Whether a file lies in a range, in part at least.
   bool touches(std::uint64_t begin, std::uint64_t size) const;
 
@@ -75,7 +77,6 @@ class FileRanges {
   };
   static std::size_t bytes_of(const Range& range);
   Ranges::const_iterator first_behind(std::uint64_t begin) const;
-  bool has(const File& file) const;
   bool own();
   void add(std::uint64_t begin, Range range);
   void cut(std::uint64_t begin, std::uint64_t end);

@@ -145,8 +145,10 @@ void HostSums::add(const store::ExecutionRow& row) {
   const bool runs = row.record.end == kTimeMax;
   const auto length = static_cast<double>(to_ns_ - from_ns_);
   const auto begin = static_cast<double>(row.wall_begin_ns) - static_cast<double>(from_ns_);
-  const double end =
-      std::max(begin, runs ? length : begin + static_cast<double>(row.record.end - row.record.begin));
+  // One that still runs has used its CPU time by now. Where the begin is not known, its end is none either.
+  const double elapsed =
+      runs && row.wall_begin_ns == 0 ? length - begin : elapsed_by(row, query::wall_clock_ns());
+  const double end = std::max(begin, runs ? std::min(length, begin + elapsed) : begin + elapsed);
   if (end < 0 || begin >= length) return;
   const std::string fingerprint = fingerprint_of(row);
   auto at = numbers_.find(fingerprint);

@@ -43,6 +43,7 @@ Result<PlanShapes> shapes_in_store(const std::string& directory, const store::Ca
                                    const std::set<PlanKey>& plans, const Stop& stop) {
   std::map<store::RecordingNumber, std::set<std::uint64_t>> segments;
   for (const PlanKey& key : plans) {
+    if (stop.stopped()) return stop.error();
     auto found = catalogue.segments_of(key.recording, {key.process, store::EntryKind::kPlan, key.plan});
     if (!found) return found.error();
     segments[key.recording].insert(found->begin(), found->end());

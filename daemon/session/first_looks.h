@@ -1,7 +1,7 @@
-// What processes had mapped when they were sampled first. It is read after their events were opened, so that
-// what is mapped from then on is in the rings, and on a thread of their user, because a file may wait for who
-// serves it. It is told in parts: a process may have mapped as much as it likes. Nothing is attributed
-// meanwhile, for a while.
+// What processes have mapped: when they are sampled first, and again when records of mappings were lost. It
+// is read after their events were opened, so that what is mapped from then on is in the rings, and on a
+// thread of their user, because a file may wait for who serves it. It is told in parts: a process may have
+// mapped as much as it likes. Nothing is attributed meanwhile, for a while.
 #pragma once
 
 #include <cstddef>
@@ -29,25 +29,26 @@ class FirstLooks {
   // `os` must outlive this. `run`: see FileWork.
   FirstLooks(os::Os& os, unwind::FileWork::Run run) : os_(os), work_(std::move(run)) {}
 
-  // `memory`: all of the process's memory, not its code alone. `since`: before its events were opened.
+  // Begins a look; take() tells what it saw. `memory`: all of the process's memory, not its code alone.
+  // `since`: before its events were opened.
   void begin(ProcessId process, TimeNs since, bool memory);
   // What it has mapped must be looked at again, because records were lost, at `since` or just before. Not
-  // more often than each second.
-  void again(ProcessId process, TimeNs since, bool memory);
-  // Tells those that are finished, or a part of them; nothing of a process that is gone by then.
-  // `give_up`: its user's files never answer.
+  // more often than each second. False: such a look waits already.
+  bool again(ProcessId process, TimeNs since, bool memory);
+  // Tells those that are finished, or a part of them; nothing of a process that is gone before the first
+  // part. `give_up`: its user's files do not answer, or its user has too many processes.
   using Tell = std::function<void(const pipeline::KnownProcess&)>;
   using GiveUp = std::function<void(ProcessId)>;
   void take(const Tell& tell, const GiveUp& give_up);
   // Samples up to then have what they need, or waited long enough.
   TimeNs known_until(TimeNs now) const;
   // Whether somebody waits for one.
-  bool is_awaited(TimeNs now) const { return known_until(now) > now - kMostHeldBack && !looks_.empty(); }
+  bool is_awaited(TimeNs now) const;
 
  private:
   struct Seen {
     pipeline::KnownProcess process;
-    std::size_t bytes() const { return 0; }  // nothing stays
+    std::size_t bytes() const;  // until all of it is told
   };
   struct Look {
     ProcessId process;
@@ -57,9 +58,13 @@ class FirstLooks {
     std::uint32_t user = unwind::kNoUser;
     std::shared_ptr<unwind::Awaited<Seen>> seen = {};  // NULL: its user has too much to do now
     std::size_t told = 0;                              // of each kind
+    bool given_up = false;                             // nobody waits for it any more
   };
   void ask(Look& look);
   bool is_of_no_use(const Look& look);
+  static bool counts(const Look& look, TimeNs now) { return !look.given_up && look.not_before <= now; }
+  bool is_ready(Look& look, TimeNs now, const GiveUp& give_up);
+  void release(const Look& look);
   static pipeline::KnownProcess next_part(Look& look, std::size_t most);
 
   os::Os& os_;

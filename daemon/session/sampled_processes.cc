@@ -68,10 +68,10 @@ void SampledProcesses::take_looks() {
         if (on_opened_) on_opened_(process);
       },
       [this](ProcessId process) {
-        parts_.on_problem(
-            {process,
-             "the files that it had mapped before it was sampled do not answer: their functions "
-             "have no names"});
+        parts_.on_problem({process,
+                           "what it had mapped before it was sampled could not be read within 30 s: "
+                           "functions there have no "
+                           "names"});
       });
 }
 
@@ -79,10 +79,10 @@ void SampledProcesses::look_again(ProcessId process, TimeNs since) {
   const auto found =
       std::ranges::find_if(sampled_, [&](const ProcessSampling& each) { return each.process == process; });
   if (found == sampled_.end()) return;
+  if (!looks_.again(process, since, capture::wants_memory_map(found->options))) return;
   parts_.on_problem({process,
                      "more was mapped at once, by whatever process, than the kernel's ring holds: records of "
                      "mappings were lost, and what this process has mapped is read again"});
-  looks_.again(process, since, capture::wants_memory_map(found->options));
 }
 
 Status SampledProcesses::open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,

@@ -48,7 +48,7 @@ class SampledProcesses {
                    ForeignProcesses& foreign, FirstLooks& looks)
       : parts_(parts), pebs_trust_(pebs_trust), overhead_(overhead), foreign_(foreign), looks_(looks) {}
 
-  // Told of each process that open() has opened, and again when what it had mapped is known.
+  // Told of each process that open() has opened, and of each part of what it had mapped.
   using OnOpened = std::function<void(const pipeline::KnownProcess&)>;
   void set_on_opened(OnOpened on_opened) { on_opened_ = std::move(on_opened); }
 

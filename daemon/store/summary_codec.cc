@@ -183,7 +183,7 @@ class Decoder {
       if (detailed && !details(in, i, bucket, sum)) return false;
       if (!out.runs.try_emplace(std::move(key), sum).second) return false;
     }
-    return true;
+    return bucket == in.bucket_size() && bucket == in.bucket_executions_size();
   }
 
   // `bucket`: the first one of the row, and afterwards that of the next row.

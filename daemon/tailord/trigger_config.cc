@@ -39,10 +39,10 @@ class RuleReader {
     read_slowness(rule);
     if (rule.process.empty() && rule.fingerprint.empty() && rule.execution.empty() &&
         rule.label_key.empty() && !rule.slower_than_usual)
-      fail(table_,
-           "a trigger needs one of process, fingerprint, execution, label, slower-than-usual: it would hold "
-           "of "
-           "every execution");
+      fail(
+          table_,
+          "a trigger needs one of process, fingerprint, execution, label, slower-than-usual: without them it "
+          "would hold of every execution");
     read_frequency(rule);
     read_time("for", kSecond, kHour, rule.lasts);
     read_time("cool-down", 0, kWeek, rule.cool_down);

@@ -70,7 +70,9 @@ std::string Triggers::fingerprint_of(const profile::ExecutionRecord& execution) 
 bool Triggers::matches(const TriggerRule& rule, const profile::ExecutionRecord& execution,
                        const std::string& fingerprint) {
   if (!rule.fingerprint.empty() && rule.fingerprint != fingerprint) return false;
-  if (!hex_text(std::as_bytes(std::span(execution.id.bytes))).starts_with(rule.execution)) return false;
+  if (!rule.execution.empty() &&
+      !hex_text(std::as_bytes(std::span(execution.id.bytes))).starts_with(rule.execution))
+    return false;
   if (!rule.process.empty()) {
     const auto* names = names_.find(execution.process);
     if (names == nullptr || std::ranges::find(*names, rule.process) == names->end()) return false;
@@ -81,6 +83,11 @@ bool Triggers::matches(const TriggerRule& rule, const profile::ExecutionRecord& 
   });
 }
 
+std::optional<TimeNs> Triggers::usual_time(const std::string& fingerprint, TimeNs now) {
+  const UsualTime* known = fingerprint.empty() ? nullptr : usual_.find(fingerprint);
+  return known == nullptr ? std::nullopt : known->get(now);
+}
+
 // An execution that is told again has the same begin.
 void Triggers::begin(const profile::ExecutionRecord& execution) {
   const Run run{execution.process, execution.handle};
@@ -88,14 +95,12 @@ void Triggers::begin(const profile::ExecutionRecord& execution) {
   Running& running = running_[run];
   running.fingerprint = fingerprint_of(execution);
   running.begin = execution.begin;
-  const UsualTime* known = running.fingerprint.empty() ? nullptr : usual_.find(running.fingerprint);
-  const std::optional<TimeNs> usual = known == nullptr ? std::nullopt : known->get(execution.begin);
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const TriggerRule& rule = rules_[i];
     if (!matches(rule, execution, running.fingerprint)) continue;
     if (!rule.slower_than_usual) {
       due_.insert({execution.begin, run, i, 0});
-    } else if (usual) {
+    } else if (const auto usual = usual_time(running.fingerprint, execution.begin)) {
       const double after = std::min(static_cast<double>(*usual) * *rule.slower_than_usual, kLongestWait);
       const Due due{execution.begin + static_cast<TimeNs>(after), run, i, std::max<TimeNs>(*usual, 1)};
       running.dues.push_back(due);

@@ -87,6 +87,7 @@ class Triggers : public profile::ProfileSink {
   std::string fingerprint_of(const profile::ExecutionRecord& execution);
   bool matches(const TriggerRule& rule, const profile::ExecutionRecord& execution,
                const std::string& fingerprint);
+  std::optional<TimeNs> usual_time(const std::string& fingerprint, TimeNs now);
   std::string why(const Due& due) const;
   // Whether the rule may raise a rate once more in this hour.
   bool affords(const TriggerRule& rule, TimeNs now);

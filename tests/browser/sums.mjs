@@ -474,15 +474,15 @@ test("a day has its minutes, also when clocks change, and each stands in its hou
   expect(dayBeside(dayOf("2026-03-29"), 1) === "2026-03-30" && dayBeside(dayOf("2026-01-01"), -1) === "2025-12-31", "the days beside it");
   const day = dayOf("2026-10-25");
   const row = (key, costs) => ({ key, name: key, cpu_ns: Array.from({ length: day.minutes }, (_, i) => costs[i] ?? 0) });
-  const host = { by_fingerprint: [row("a", { 0: 60e9, 61: 30e9 }), row("b", { 61: 90e9, 1499: 6e9 })] };
+  const host = { by_fingerprint: [row("fingerprint:a", { 0: 60e9, 61: 30e9 }), row("fingerprint:b", { 61: 90e9, 1499: 6e9 }), row("other", { 61: 99e9 })] };
   const hours = hoursOf(day, host, "");
   expect(hours.length === 25 && hours[24].cpus.length === 60, `${hours.length} hours`);
-  near(hours[1].cpus[1], 2, "CPUs of a minute");
+  near(hours[1].cpus[1], 3.65, "CPUs of a minute");
   near(hours[24].cpus[59], 0.1, "the last minute");
-  near(hours.reduce((sum, hour) => sum + hour.ns, 0), 186e9, "the whole day");
-  expect(hours[1].dearest.key === "b" && hours[2].dearest === null, "the dearest query");
-  near(hoursOf(day, host, "a")[1].cpus[1], 0.5, "of one query");
-  expect(inMinute(host, 61).map((each) => each.key).join() === "b,a", "the dearest first");
+  near(hours.reduce((sum, hour) => sum + hour.ns, 0), 285e9, "the whole day");
+  expect(hours[1].dearest.key === "fingerprint:b" && hours[2].dearest === null, "the dearest query; what has no name is none");
+  near(hoursOf(day, host, "fingerprint:a")[1].cpus[1], 0.5, "of one query");
+  expect(inMinute(host, 61).map((each) => each.key).join() === "other,fingerprint:b,fingerprint:a", "the dearest first");
 });
 
 test("moments of a short time are told apart, and days have no seconds", () => {

@@ -116,7 +116,7 @@ with Daemon() as daemon:
     check(said["executions"] == 11 and said["without_plan"] == 0, "all executions were compared")
     text = daemon.tailor("list", "--plan-changes")
     check(runs[1][:12] in text and runs[2][:12] in text and runs[0][:12] not in text, "as text")
-    check("No plan changed: 3 executions" in daemon.tailor("list", "--plan-changes", "--fingerprint", rows[0]["fingerprint"]), "of another query nothing")
+    check("No plan changed among 3 executions" in daemon.tailor("list", "--plan-changes", "--fingerprint", rows[0]["fingerprint"]), "of another query nothing")
 
     # What the budget of the catalogue took is missing in the list, and it says so.
     daemon.stop()

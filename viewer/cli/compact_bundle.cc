@@ -1,5 +1,6 @@
 #include "viewer/cli/compact_bundle.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <array>
@@ -132,6 +133,12 @@ Json compact_bundle(Json bundle) {
 
 Result<std::string> packed(const std::string& text) {
   constexpr int kGzip = 15 + 16, kMemory = 8;
+  constexpr std::size_t kMost = std::size_t{1} << 29;  // as much as the page opens (data/packed.ts)
+  if (text.size() > kMost)
+    return exhausted(
+        fmt::format("the report has {} MB, and the page opens {} MiB at most: choose one execution, "
+                    "or a part of its time",
+                    text.size() / 1'000'000, kMost >> 20));
   z_stream stream{};
   if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
     return internal("the report cannot be compressed: zlib did not begin");
@@ -140,11 +147,10 @@ Result<std::string> packed(const std::string& text) {
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());
-  const bool fits = text.size() <= UINT32_MAX && out.size() <= UINT32_MAX;
-  const int done = fits ? ::deflate(&stream, Z_FINISH) : Z_BUF_ERROR;
+  const int done = ::deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
   ::deflateEnd(&stream);
-  if (done != Z_STREAM_END) return internal("the report cannot be compressed: it is larger than 4 GB");
+  if (done != Z_STREAM_END) return internal("the report cannot be compressed");
   return in_base64(out);
 }
 

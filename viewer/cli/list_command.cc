@@ -230,8 +230,7 @@ int list_plan_changes(const ListOptions& options, const serve::ExecutionFilter& 
   const Terminal terminal = options.choice.terminal();
   const std::string text = render_plan_changes(*list, now_ns, terminal);
   if (list->changes.empty()) {
-    fmt::print("No plan changed: {} executions ran by the plan of the execution of their query before.\n",
-               grouped(list->executions));
+    fmt::print("No plan changed among {} executions.\n", grouped(list->executions));
   }
   print_text(text, terminal);
   return kOk;
@@ -285,7 +284,7 @@ void add_list(CLI::App& app, Action& action) {
   command.add_option("file", options->choice.what, "A profile (.tailor file; default: the daemon's store)");
   add_filter(command, options->choice.filter);
   command.add_flag("--plan-changes", options->plan_changes,
-                   "Executions that ran by another plan than the execution of their query before");
+                   "Executions that ran by another plan than the previous execution of their query");
   command.add_option("-n,--limit", options->limit, "How many executions or changes at most")
       ->capture_default_str();
   command.add_option("--store", options->choice.store, "The directory of the store");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <vector>
 
@@ -67,6 +68,37 @@ TEST_F(CpuEventsTest, OfACpuTakeTurns) {
   EXPECT_EQ(os_.opened().size(), 2u);
 }
 
+// A CPU that is used for moments has its turns too.
+TEST_F(CpuEventsTest, ATurnGoesOnWhereItWasCut) {
+  CpuEvents events = events_of(capture::cpu_clock(997));
+  ASSERT_TRUE(events.open({0}, 0).ok());
+  std::set<int> seen;
+  for (TimeNs now = 0; now < 1000 * kOneMs; now += 100 * kOneMs) {
+    events.run(0, true, now);
+    events.redraw(now);
+    for (const int fd : running()) seen.insert(fd);
+    events.run(0, false, now + 40 * kOneMs);
+  }
+  EXPECT_EQ(seen.size(), 2u);
+}
+
+// As before there were two.
+TEST_F(CpuEventsTest, WithoutDescriptorsTheFirstOnesDoAlone) {
+  std::size_t left = 3;
+  os_.fail_open = [&](const perf_event_attr&, pid_t, int) { return left-- > 0 ? 0 : EMFILE; };
+  CpuEvents events = events_of(capture::cpu_clock(997));
+  ASSERT_TRUE(events.open({0, 1}, 0).ok());
+  EXPECT_EQ(live_.size(), 3u);
+  events.run(1, true, 0);
+  ASSERT_EQ(running().size(), 1u);
+  os_.fail_open = {};
+  const std::uint64_t before = period_of(running()[0]);
+  for (auto& each : os_.opened()) each.counted = 1'000'000'000;
+  for (TimeNs now = 0; now < 500 * kOneMs; now += 50 * kOneMs) events.redraw(now);
+  ASSERT_EQ(running().size(), 1u);
+  EXPECT_NE(period_of(running()[0]), before) << "its period is drawn anew all the same";
+}
+
 // An operator that runs for some tenths of a second has as many samples as its neighbour.
 TEST_F(CpuEventsTest, OfACpuHaveOppositeRates) {
   const capture::EventSpec spec = capture::cpu_clock(997);
@@ -80,9 +112,9 @@ TEST_F(CpuEventsTest, OfACpuHaveOppositeRates) {
   const auto rate = [&](int fd) {
     return static_cast<double>(spec.period) / static_cast<double>(period_of(fd));
   };
-  for (std::size_t i = 0; i < live_.size(); i += 2) {
-    EXPECT_GT(rate(live_[i]) + rate(live_[i + 1]), 1.82);
-    EXPECT_LT(rate(live_[i]) + rate(live_[i + 1]), 2.51);
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_GT(rate(live_[i]) + rate(live_[i + 100]), 1.82);
+    EXPECT_LT(rate(live_[i]) + rate(live_[i + 100]), 2.51);
     periods.insert(period_of(live_[i]));
   }
   EXPECT_GT(periods.size(), 95u) << "each CPU has its own";
@@ -110,9 +142,23 @@ TEST_F(CpuEventsTest, AreDrawnAnewWhenTheyRanForLong) {
   EXPECT_EQ(running().size(), 1u);
   for (auto& each : os_.opened()) each.counted = 1'000'000'000;
   os_.fail_open = [](const perf_event_attr&, pid_t, int) { return EMFILE; };
-  for (int i = 0; i < 20; ++i) events.redraw(now += 50 * kOneMs);
+  for (int i = 0; i < 25; ++i) events.redraw(now += 50 * kOneMs);
   EXPECT_EQ(live_.size(), 6u) << "the old ones stay";
   EXPECT_EQ(running().size(), 1u);
+  // What was drawn meanwhile is not lost: both are opposite again when both could be had.
+  os_.fail_open = {};
+  const std::size_t opened = os_.opened().size();
+  for (int i = 0; i < 25 && os_.opened().size() < opened + 2; ++i) {
+    for (auto& each : os_.opened()) each.counted = 1'000'000'000;
+    events.redraw(now += 50 * kOneMs);
+  }
+  ASSERT_EQ(os_.opened().size(), opened + 2);
+  double rates = 0;
+  for (std::size_t i = opened; i < opened + 2; ++i)
+    rates += static_cast<double>(capture::cpu_clock(997).period) /
+             static_cast<double>(os_.opened()[i].attr.sample_period);
+  EXPECT_GT(rates, 1.82);
+  EXPECT_LT(rates, 2.51);
 }
 
 // Of few periods a half is not lost: the next event runs beside the old one at first, for one to two periods.

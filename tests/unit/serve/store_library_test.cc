@@ -8,6 +8,7 @@
 
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/keys.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/service.h"
 #include "daemon/store/store_writer.h"
@@ -383,6 +384,19 @@ TEST(QuerySums, WhatRunsIsInNoMean) {
   EXPECT_EQ(found["running"], 1);
   EXPECT_GE(found["running_longest_ns"].get<double>(), 86e9);
   EXPECT_DOUBLE_EQ(found["elapsed_ns"]["mean"].get<double>(), 1000);
+}
+
+TEST(HostSums, WhatStillRunsHasUsedNothingInTheFuture) {
+  constexpr std::uint64_t kMinute = 60'000'000'000;
+  const std::uint64_t now = query::wall_clock_ns();
+  HostSums sums(now - 2 * kMinute, now + 2 * kMinute);
+  store::ExecutionRow row = row_of("it runs", 1000, now - kMinute);
+  row.record.end = kTimeMax;
+  sums.add(row);
+  const Json buckets = sums.json(4)["by_fingerprint"][0]["cpu_ns"];
+  EXPECT_EQ(buckets[0], 0);
+  EXPECT_GT(buckets[1].get<double>(), buckets[2].get<double>()) << "the last minute";
+  EXPECT_EQ(buckets[3], 0);
 }
 
 TEST(HostSums, TheHeaviestHaveTheirOwnSeriesAndTheRestIsOne) {

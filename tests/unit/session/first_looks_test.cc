@@ -138,19 +138,20 @@ TEST_F(FirstLooksTest, MuchIsToldInParts) {
 }
 
 TEST_F(FirstLooksTest, LostRecordsAreMadeUpForOnceASecond) {
-  looks_.again(kLooked, os_.time - 5, false);
-  looks_.again(kLooked, os_.time, false);  // it waits already
+  EXPECT_TRUE(looks_.again(kLooked, os_.time - 5, false));
+  EXPECT_FALSE(looks_.again(kLooked, os_.time, false)) << "it waits already";
   take();
   read_files();
   take();
   ASSERT_EQ(told_.size(), 1u);
   EXPECT_EQ(told_[0].since, kLookedAt - 5);
   os_.time += 1000;
-  looks_.again(kLooked, os_.time, false);
+  EXPECT_TRUE(looks_.again(kLooked, os_.time, false));
   take();
   read_files();
   take();
   EXPECT_EQ(told_.size(), 1u) << "too soon";
+  EXPECT_FALSE(looks_.is_awaited(os_.time)) << "nobody waits for what may not begin yet";
   os_.time += FirstLooks::kApart;
   take();
   read_files();

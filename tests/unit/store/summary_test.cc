@@ -137,9 +137,8 @@ TEST(ElapsedBucketsTest, PartsAddUpToTheWhole) {
   EXPECT_EQ(sum.count(), all.size());
   std::ranges::sort(all);
   for (const double part : {0.01, 0.5, 0.95, 0.99, 1.0}) {
-    const double real = all[static_cast<std::size_t>(part * static_cast<double>(all.size())) - 1];
+    const double real = all[static_cast<std::size_t>(std::ceil(part * static_cast<double>(all.size()))) - 1];
     EXPECT_NEAR(*sum.quantile(part), real, 0.05 * real) << part;
-    EXPECT_GT(std::abs(*sum.quantile(part) - 1.2 * real), 0.05 * real) << "another time is told from it";
   }
 }
 
@@ -217,6 +216,10 @@ TEST(SummaryCodec, RefusesBucketsThatCannotBe) {
       [](v1::SummaryRuns& runs) { runs.set_buckets(0, 3); },
       [](v1::SummaryRuns& runs) { runs.set_buckets(0, UINT32_MAX); },
       [](v1::SummaryRuns& runs) { runs.add_buckets(0); },
+      [](v1::SummaryRuns& runs) {
+        runs.add_bucket(1);
+        runs.add_bucket_executions(1);
+      },
       [](v1::SummaryRuns& runs) { runs.set_bucket_executions(0, 0); },
       [](v1::SummaryRuns& runs) { runs.set_bucket_executions(1, UINT64_MAX); },
       [](v1::SummaryRuns& runs) { runs.set_bucket_executions(1, 2); },

@@ -1,18 +1,13 @@
 // Where the page gets its data from: a server, or the bundle inside a report file. Paths and parameters are those of
 // docs/http-api.md.
+import { DataError } from "./data_error.ts";
 import { followEvents } from "./event_stream.ts";
 import { answerIn, unpack } from "./packed.ts";
 import type { Bundle, ErrorBody, Profile } from "./types.ts";
 
 export type Parameters = Record<string, string | number | undefined>;
 
-export class DataError extends Error {
-  readonly kind: string;
-  constructor(kind: string, message: string) {
-    super(message);
-    this.kind = kind;
-  }
-}
+export { DataError };
 
 export interface LiveHandlers {
   onStatus(data: unknown): void;
@@ -164,7 +159,8 @@ export async function bundleOf(text: string): Promise<Bundle> {
   let bundle: unknown;
   try {
     bundle = JSON.parse(form === "gzip" ? await unpack(data!) : (data ?? text));
-  } catch {
+  } catch (error) {
+    if (error instanceof DataError) throw error;
     bundle = null;
   }
   if (typeof bundle !== "object" || bundle === null || typeof (bundle as Bundle).responses !== "object") throw new DataError("invalid", "it is no report file of tailor report --html");

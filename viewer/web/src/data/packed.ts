@@ -1,5 +1,6 @@
 // What a report file holds: compressed, and what several of its answers share once (docs/http-api.md, "bundle"). A file comes
 // from anywhere: what makes no sense is left out, and what it takes is bounded.
+import { DataError } from "./data_error.ts";
 import type { CodeObject, Listing } from "./types.ts";
 
 const mostBytes = 1 << 29; // of a bundle
@@ -7,6 +8,7 @@ const deepest = 3; // "same" as a "like" of a listing
 
 // The text that was compressed by gzip and written in base64.
 export async function unpack(text: string): Promise<string> {
+  if (typeof DecompressionStream === "undefined") throw new DataError("invalid", "This file needs a browser of 2023 or newer.");
   const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
   const decoder = new TextDecoder();
@@ -17,7 +19,7 @@ export async function unpack(text: string): Promise<string> {
     size += value.length;
     if (size > mostBytes) {
       await reader.cancel();
-      throw new Error(`it holds more than ${mostBytes >> 20} MiB`);
+      throw new DataError("invalid", `It holds more than ${mostBytes >> 20} MiB.`);
     }
     out.push(decoder.decode(value, { stream: true }));
   }

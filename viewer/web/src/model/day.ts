@@ -36,8 +36,13 @@ export interface Hour {
   begin: number; // Unix ms
   cpus: number[]; // of each of its minutes
   ns: number; // CPU time
-  dearest: { key: string; name: string; ns: number } | null;
+  dearest: { key: string; name: string; ns: number } | null; // of the queries that the answer names
 }
+
+// Not the sum of all that the answer does not name.
+const prefix = "fingerprint:";
+export const isQuery = (key: string) => key.startsWith(prefix);
+export const fingerprintOf = (key: string) => key.slice(prefix.length);
 
 // CPUs busy in each minute. `key`: of one query, "" of all.
 export function hoursOf(day: Day, host: Host, key: string): Hour[] {
@@ -46,7 +51,8 @@ export function hoursOf(day: Day, host: Host, key: string): Hour[] {
   for (let from = 0; from < day.minutes; from += 60) {
     const to = Math.min(day.minutes, from + 60);
     const sums = rows.map((row) => ({ key: row.key, name: row.name, ns: row.cpu_ns.slice(from, to).reduce((sum, ns) => sum + ns, 0) }));
-    const dearest = sums.reduce<Hour["dearest"]>((best, row) => (row.ns > (best?.ns ?? 0) ? row : best), null);
+    const known = sums.filter((row) => isQuery(row.key));
+    const dearest = known.reduce<Hour["dearest"]>((best, row) => (row.ns > (best?.ns ?? 0) ? row : best), null);
     const cpus = Array.from({ length: to - from }, (_, i) => rows.reduce((sum, row) => sum + (row.cpu_ns[from + i] ?? 0), 0) / (minuteMs * 1e6));
     hours.push({ begin: day.since + (from / 60) * hourMs, cpus, ns: sums.reduce((sum, row) => sum + row.ns, 0), dearest });
   }

@@ -66,9 +66,10 @@ function FileComparison({ access, id, source }: { access: Access; id: string; so
   if (!own.value) return <Message text="Reading the profile…" />;
   const here = own.value;
   const facts = (profile: Profile) => [`${profile.samples.toLocaleString("en")} samples`, clean(profile.source.name, 40)];
-  const unitsDiffer = other !== null && other.source.unit !== here.source.unit;
+  // Two counters of hardware have one unit, and are not the same.
+  const eventsDiffer = other !== null && (other.source.unit !== here.source.unit || (here.source.unit === "events" && other.source.name !== here.source.name));
   const chooser = <ReportFile name={file?.name ?? ""} open={(picked) => void openProfile(picked, here.source.name).then(setFile)} />;
-  if (!compared || !other || !file || unitsDiffer || here.plans.length === 0 || other.plans.length === 0) {
+  if (!compared || !other || !file || eventsDiffer || here.plans.length === 0 || other.plans.length === 0) {
     return (
       <main class="compare" id="main">
         <div class="heading">
@@ -94,9 +95,9 @@ function FileComparison({ access, id, source }: { access: Access; id: string; so
 
 function whyNothing(here: Profile, other: Profile | null): string {
   if (here.plans.length === 0) return "This profile has no plan. The tab Functions compares the functions of two profiles.";
-  if (!other) return "Open a report file (tailor report --html) from your disk: its plan stands beside this one, operator by operator. The file is not sent anywhere, and the address does not hold it.";
+  if (!other) return "Open a report file (tailor report --html) from your disk: this page compares its plan with this one, operator by operator. The file stays on your machine, and is not part of the link.";
   if (other.plans.length === 0) return "That file has no plan. The tab Functions compares the functions of two profiles.";
-  return `The file has ${clean(other.source.name, 40)} and this page ${clean(here.source.name, 40)}: their units differ, so they cannot be compared.`;
+  return `The file has ${clean(other.source.name, 40)} and this page ${clean(here.source.name, 40)}: these are different events, so they cannot be compared.`;
 }
 
 function ReportFile({ name, open }: { name: string; open: (file: File) => void }) {

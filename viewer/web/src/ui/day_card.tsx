@@ -4,8 +4,8 @@ import type { Access } from "../data/access.ts";
 import type { Host } from "../data/types.ts";
 import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { mix, palette } from "../draw/colors.ts";
-import { type Day, dayAt, dayBeside, dayOf, type Hour, hoursOf, inMinute } from "../model/day.ts";
-import { duration, name as clean } from "../model/format.ts";
+import { type Day, dayAt, dayBeside, dayOf, type Hour, fingerprintOf, hoursOf, inMinute, isQuery } from "../model/day.ts";
+import { duration, name as clean, timeOfDay } from "../model/format.ts";
 import { change, go, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { useLoad } from "./load.ts";
@@ -14,9 +14,8 @@ import { Card, DataTable, Message, Tip } from "./parts.tsx";
 const rowHeight = 15;
 const left = 46; // where the first minute is
 const bottom = 18;
-const fingerprint = "fingerprint:";
 const cpuText = (cpus: number) => `${cpus.toFixed(2)} CPUs`;
-const clock = (ms: number) => new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const clock = (ms: number) => timeOfDay(ms, 3_600_000);
 
 export function DayCard({ access, now }: { access: Access; now: number }) {
   const day = dayOf(route.value.state["day"] ?? "");
@@ -75,7 +74,7 @@ function DayTable({ hours }: { hours: Hour[] }) {
         { name: "hour", value: (row) => row.begin, show: (row) => clock(row.begin) },
         { name: "CPU time", number: true, value: (row) => row.ns, show: (row) => duration(row.ns) },
         { name: "busiest minute", number: true, value: (row) => Math.max(...row.cpus), show: (row) => cpuText(Math.max(...row.cpus)) },
-        { name: "dearest query", value: (row) => clean(row.dearest?.name, 60) },
+        { name: "dearest of these queries", value: (row) => clean(row.dearest?.name, 60) },
       ]}
     />
   );
@@ -124,9 +123,9 @@ function Heat({ day, host, hours, query }: { day: Day; host: Host; hours: Hour[]
         onPointerLeave={() => setHover(null)}
         onClick={(event: MouseEvent) => {
           const minute = minuteAt(event, day);
-          const found = minute < 0 ? undefined : inMinute(host, minute).find((row) => row.key.startsWith(fingerprint) && (query === "" || row.key === query));
+          const found = minute < 0 ? undefined : inMinute(host, minute).find((row) => query === "" || row.key === query);
           const from = day.since + minute * 60_000;
-          if (found) go({ page: "fingerprint", id: found.key.slice(fingerprint.length), state: { from: String(from), to: String(from + 60_000) } });
+          if (found && isQuery(found.key)) go({ page: "fingerprint", id: fingerprintOf(found.key), state: { from: String(from), to: String(from + 60_000) } });
         }}
       />
       <p class="legend">
@@ -136,7 +135,7 @@ function Heat({ day, host, hours, query }: { day: Day; host: Host; hours: Hour[]
         <span>
           <span class="swatch" style={{ background: shade(top) }} /> {cpuText(top)}
         </span>
-        <span class="dim">A click shows the dearest query of a minute.</span>
+        <span class="dim">A click opens the query that cost most in a minute, if it is one of the most expensive of the day.</span>
       </p>
       {hover && (
         <Tip x={hover.x} y={hover.y}>
