@@ -7,13 +7,16 @@ from tailor_env import check, sampling_denied, skip
 if reason := sampling_denied():
     skip(reason)
 SECONDS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-looks, after, done, failed, cpu = soak(SECONDS, SECONDS / 60)
-check(not failed, f"nothing failed ({'; '.join(failed) or done})")
-for number, (what, unit) in enumerate((("memory", " MB"), ("threads", ""), ("descriptors", ""))):
-    column = [look[number] for look in looks]
-    print(f"{what}: {min(column):.0f} to {max(column):.0f}{unit}, {growth(column):+.1f} in the last third, {after[number]:.0f} afterwards")
-check(is_flat(looks), f"they are flat, within {ALLOWED}")
+soaked = soak(SECONDS, SECONDS / 60)
+check(not soaked.failed, f"nothing failed ({'; '.join(soaked.failed) or soaked.done})")
+WHAT = (("memory", " MB"), ("threads", ""), ("descriptors", ""))
+for (what, unit), before, after, column, more in zip(WHAT, soaked.before, soaked.after, zip(*soaked.looks), growth(soaked)):
+    print(f"{what}: {before:.0f}{unit} at rest, {min(column):.0f} to {max(column):.0f} at work, {after:.0f} at rest again; {more:+.1f}")
+check(is_flat(soaked), f"they are flat, within {ALLOWED}")
 # The twins: two of them leaked with every look.
-for number in range(3):
-    leaking = [tuple(value + (2 * at if i == number else 0) for i, value in enumerate(look)) for at, look in enumerate(looks)]
-    check(not is_flat(leaking), f"a leak of two {('megabytes', 'threads', 'descriptors')[number]} with every look is noticed")
+last = 2 * len(soaked.looks)
+leaking = [soaked._replace(looks=[(look[0] + 2 * at, *look[1:]) for at, look in enumerate(soaked.looks)]),
+           soaked._replace(after=(soaked.after[0], soaked.after[1] + last, soaked.after[2])),
+           soaked._replace(after=(*soaked.after[:2], soaked.after[2] + last))]
+for (what, _), each in zip(WHAT, leaking):
+    check(not is_flat(each), f"a leak of two with every look is noticed in {what}")
