@@ -390,6 +390,7 @@ void Server::admit_connection(UniqueFd& socket, const ucred& credentials) {
   }
   ++counters_.connections;
   connection->ready = true;
+  ++of_user_[connection->process().uid()];
   connections_.emplace(id, std::move(connection));
 }
 
@@ -408,8 +409,7 @@ void Server::turn_away(int socket, const ucred& peer, const char* kind, const st
 Connection::Admission Server::admit(const Connection& newcomer, const v1::Hello& hello) {
   using What = Connection::Admission::What;
   const ProcessId process = newcomer.process().id();
-  for (auto& [id, other] : connections_) {
-    if (other.get() == &newcomer || !other->greeted() || other->process().id() != process) continue;
+  if (Connection* other = agent_of(process); other != nullptr && other != &newcomer) {
     if (other->end() || other->hung_up()) return {What::kLater, {}, ""};
     return {What::kNo, {}, "this process is registered already"};
   }
@@ -418,9 +418,18 @@ Connection::Admission Server::admit(const Connection& newcomer, const v1::Hello&
   // Sampling goes by pid: it must not be another's by now.
   if (Status same = newcomer.process().check_again(); !same)
     return {What::kNo, {}, same.error().message, "another process"};
+  agents_[process] = newcomer.id();
   const auto resume = resumes_.extract(process);
   if (resume.empty() || resume.mapped().instance != hello.instance()) return {What::kYes, {}, ""};
   return {What::kYes, std::move(resume.mapped().positions), ""};
+}
+
+// Asked for each newcomer at each turn: there may be as many as may connect.
+Connection* Server::agent_of(ProcessId process) const {
+  const auto known = agents_.find(process);
+  if (known == agents_.end()) return nullptr;
+  const auto found = connections_.find(known->second);
+  return found != connections_.end() && found->second->greeted() ? found->second.get() : nullptr;
 }
 
 void Server::remember(const Connection& connection, LogPositions positions) {
@@ -442,14 +451,21 @@ void Server::reap() {
     unwatch(connection.socket());
     LogPositions positions = connection.close();
     if (comes_back && connection.greeted()) remember(connection, std::move(positions));
+    forget(connection);
     it = connections_.erase(it);
   }
 }
 
+void Server::forget(const Connection& connection) {
+  const auto agent = agents_.find(connection.process().id());
+  if (agent != agents_.end() && agent->second == connection.id()) agents_.erase(agent);
+  const auto user = of_user_.find(connection.process().uid());
+  if (--user->second == 0) of_user_.erase(user);
+}
+
 std::size_t Server::connections_of(std::uint32_t uid) const {
-  return static_cast<std::size_t>(
-      std::count_if(connections_.begin(), connections_.end(),
-                    [&](const auto& entry) { return entry.second->process().uid() == uid; }));
+  const auto user = of_user_.find(uid);
+  return user == of_user_.end() ? 0 : user->second;
 }
 
 void Server::reply(ConnectionId connection, const v1::DaemonMessage& message) {

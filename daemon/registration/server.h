@@ -104,6 +104,8 @@ class Server {
   void hold(Connection& connection, bool held);
   void reap();
   void remember(const Connection& connection, LogPositions positions);
+  Connection* agent_of(ProcessId process) const;
+  void forget(const Connection& connection);
   std::size_t connections_of(std::uint32_t uid) const;
 
   ServerOptions options_;
@@ -120,6 +122,8 @@ class Server {
   Connection::UserShares shares_;
   ConnectionId next_id_ = 1;
   std::map<ConnectionId, std::unique_ptr<Connection>> connections_;
+  std::map<ProcessId, ConnectionId> agents_;      // the connection that was admitted last, by process
+  std::map<std::uint32_t, std::size_t> of_user_;  // how many of connections_
 
   ReadingOrder order_;
   UserMessages user_messages_;
