@@ -66,8 +66,8 @@ class CpuEvents {
   struct Pair {
     std::vector<Event> events;   // one or two
     std::size_t turn = 0;        // whose turn it is
-    TimeNs since = 0;            // it has run since then ...
-    TimeNs turn_ran = 0;         // ... and so long before, in this turn
+    TimeNs since = 0;            // when this turn began, or went on
+    TimeNs turn_ran = 0;         // how long the event had run by then in this turn
     std::uint64_t drawn = 0;     // the period of the event that is replaced next; 0: there is none yet
     std::uint64_t opposite = 0;  // and of the one after it
     std::optional<Next> next;    // what replaces the one whose turn it is

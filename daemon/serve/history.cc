@@ -145,7 +145,8 @@ void HostSums::add(const store::ExecutionRow& row) {
   const bool runs = row.record.end == kTimeMax;
   const auto length = static_cast<double>(to_ns_ - from_ns_);
   const auto begin = static_cast<double>(row.wall_begin_ns) - static_cast<double>(from_ns_);
-  // One that still runs has used its CPU time by now. Where the begin is not known, its end is none either.
+  // One that still runs has used its CPU time by now. If nobody knows when it began, its CPU time is spread
+  // over all of the time.
   const double elapsed =
       runs && row.wall_begin_ns == 0 ? length - begin : elapsed_by(row, query::wall_clock_ns());
   const double end = std::max(begin, runs ? std::min(length, begin + elapsed) : begin + elapsed);

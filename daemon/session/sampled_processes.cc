@@ -70,8 +70,7 @@ void SampledProcesses::take_looks() {
       [this](ProcessId process) {
         parts_.on_problem({process,
                            "what it had mapped before it was sampled could not be read within 30 s: "
-                           "functions there have no "
-                           "names"});
+                           "functions there have no names"});
       });
 }
 

@@ -69,7 +69,8 @@ test("an execution has the numbers of tailor report", async () => {
   const most = executions.filter((each) => each.plan_name === "tpch-6" && each.samples > 0).sort((a, b) => b.samples - a.samples);
   // These executions are short: the only sample of one may lie beside its plan, before the first pipeline.
   const reports = most.values().map((each) => [each, JSON.parse(run("tailor", "report", each.id, "--json"))]);
-  const [best, report] = reports.find(([, each]) => each.plans.length > 0);
+  const [best, report] = reports.find(([, each]) => each.plans.length > 0) ?? [];
+  expect(best, "no execution has a sample in its plan");
   await page.evaluate((id) => { location.hash = `#/execution/${id}`; }, best.id);
   await page.waitForSelector(".node");
   const shown = await page.evaluate(() => [...document.querySelectorAll(".node")].map((node) => node.querySelector(".share").textContent));

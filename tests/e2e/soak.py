@@ -1,7 +1,7 @@
 """Engines, agents and readers come and go for a while: what tailord keeps of memory, threads and descriptors does not grow."""
 import sys
 
-from soak_churn import ALLOWED, growth, is_flat, soak
+from soak_churn import growth, is_flat, soak
 from tailor_env import check, sampling_denied, skip
 
 if reason := sampling_denied():
@@ -12,7 +12,7 @@ check(not soaked.failed, f"nothing failed ({'; '.join(soaked.failed) or soaked.d
 WHAT = (("memory", " MB"), ("threads", ""), ("descriptors", ""))
 for (what, unit), before, after, column, more in zip(WHAT, soaked.before, soaked.after, zip(*soaked.looks), growth(soaked)):
     print(f"{what}: {before:.0f}{unit} at rest, {min(column):.0f} to {max(column):.0f} at work, {after:.0f} at rest again; {more:+.1f}")
-check(is_flat(soaked), f"they are flat, within {ALLOWED}")
+check(is_flat(soaked), f"they are flat, within {soaked.allowed}")
 # The twins: two of them leaked with every look.
 last = 2 * len(soaked.looks)
 leaking = [soaked._replace(looks=[(look[0] + 2 * at, *look[1:]) for at, look in enumerate(soaked.looks)]),

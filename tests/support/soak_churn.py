@@ -128,9 +128,10 @@ class Churn:
             self.stopping.wait(0.5)
 
 
-# Memory, threads and descriptors. Memory: the allocator keeps what a report needed, in steps of about 10 MB until all its sizes were
-# needed once; two of them may fall into a short third. The others: a store's next file.
-ALLOWED = (24.0, 2, 6)
+def allowed_in(seconds):
+    """Memory, threads and descriptors. Memory: the allocator keeps what a report needed, in steps of about 10 MB until all its sizes
+    were needed once. In a short soak two of them may fall into a third of the time. The others: a store's next file."""
+    return (12.0 if seconds >= 120 else 24.0, 2, 6)
 
 
 def growth(soaked):
@@ -142,8 +143,8 @@ def growth(soaked):
     return more, soaked.after[1] - soaked.before[1], soaked.after[2] - soaked.before[2]
 
 
-def is_flat(soaked, allowed=ALLOWED):
-    return all(more <= most for more, most in zip(growth(soaked), allowed))
+def is_flat(soaked):
+    return all(more <= most for more, most in zip(growth(soaked), soaked.allowed))
 
 
 # Until files were read that stacks and names need: what is kept of them is bounded, and comes when something first needs it.
@@ -171,6 +172,7 @@ class Soaked(typing.NamedTuple):
     done: dict
     failed: list
     cpu: float  # as a part of a core
+    allowed: tuple
 
 
 def soak(seconds, every, options=()):
@@ -186,4 +188,4 @@ def soak(seconds, every, options=()):
         after = kept_at_rest(pid) if alive else before
         code = daemon.stop()
         failed = warm_up.failed + churn.failed + ([] if alive else ["tailord ended"]) + ([] if code == 0 else [f"tailord's exit code: {code}"])
-        return Soaked(before, after, looks, churn.done, failed, cpu)
+        return Soaked(before, after, looks, churn.done, failed, cpu, allowed_in(seconds))
