@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/llvm/deprecated_names.h"
 #include "compiler/llvm/sealed_module.h"
 #include "compiler/tagging/row_table_builder.h"
 #include "proto/base/ids.h"
@@ -55,7 +56,7 @@ struct Import {
 // Machine code of one module, loaded and ready to run. It is unloaded when this object is destroyed: no
 // thread may be in it then, and tailor_code_unload() must have been called. Immutable, so usable from any
 // thread.
-class CompiledModule {
+class CompiledModule : public DeprecatedCompiledNames<CompiledModule> {
  public:
   struct State;
   explicit CompiledModule(std::unique_ptr<State> state);
@@ -89,7 +90,7 @@ class CompiledModule {
 };
 
 // One a process is enough. Thread-safe: several threads may compile at once.
-class Jit {
+class Jit : public DeprecatedJitNames<Jit, SealedModule, CompileOptions> {
  public:
   // Generates code for the CPU that LLVM calls `cpu` ("x86-64-v3"), which the host must be able to run; "":
   // for the host. Errors: the host is not x86-64, or has too little memory.

@@ -33,6 +33,7 @@
 #include <memory>
 #include <string>
 
+#include "compiler/llvm/deprecated_names.h"
 #include "compiler/llvm/instruction_log.h"
 #include "compiler/llvm/sealed_module.h"
 #include "compiler/llvm/tag_strategy.h"
@@ -71,7 +72,7 @@ struct FunctionTags {
 
 // Not thread-safe. Uses the two lowest levels of the plan: tasks (or whatever the level above the lowest is)
 // and IR. `plan` outlives the module; several modules may be sealed into one plan.
-class QueryModule {
+class QueryModule : public DeprecatedModuleNames<QueryModule> {
  public:
   QueryModule(tagging::DictionaryBuilder& plan, QueryModuleOptions options);
   ~QueryModule();

@@ -9,12 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "compiler/tagging/deprecated_names.h"
 #include "proto/base/ids.h"
 
 namespace tailor::tagging {
 
 // Not thread-safe: a lowering step runs in one thread.
-class AbstractionTracker {
+class AbstractionTracker : public DeprecatedTrackerNames<AbstractionTracker> {
  public:
   // Leaves the component when it ends. Scopes must end in the reverse order of their beginning.
   class [[nodiscard]] Scope {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/tagging/deprecated_names.h"
 #include "compiler/tagging/lineage_log.h"
 #include "proto/base/result.h"
 #include "tailor/v1/dictionary.pb.h"
@@ -38,7 +39,7 @@ struct PlanKey {
 
 // Not thread-safe. Component ids are dense from 1 within a level, in the order of addition. A level index or
 // component id that was never given is a programming error and aborts.
-class DictionaryBuilder {
+class DictionaryBuilder : public DeprecatedDictionaryNames<DictionaryBuilder, ComponentSpec, PlanKey> {
  public:
   DictionaryBuilder(std::string plan_name, std::vector<std::string> level_names);
 

@@ -7,11 +7,12 @@
 #pragma once
 
 #include "compiler/tagging/abstraction_tracker.h"
+#include "compiler/tagging/deprecated_names.h"
 #include "compiler/tagging/dictionary_builder.h"
 
 namespace tailor::tagging {
 
-class LoweringStep {
+class LoweringStep : public DeprecatedStepNames<LoweringStep, ComponentSpec> {
  public:
   // `lower` must be the level below `upper`. `dictionary` outlives the step.
   LoweringStep(DictionaryBuilder& dictionary, LevelIndex upper, LevelIndex lower);

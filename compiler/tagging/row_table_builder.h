@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "compiler/tagging/deprecated_names.h"
 #include "compiler/tagging/link_pool.h"
 #include "proto/base/result.h"
 #include "tailor/v1/dictionary.pb.h"
@@ -22,7 +23,7 @@ struct Row {
 };
 
 // Not thread-safe.
-class RowTableBuilder {
+class RowTableBuilder : public DeprecatedRowNames<RowTableBuilder, RowFlag> {
  public:
   // From `offset` on (until the next row) the code descends from `ids`. Offsets must not decrease; a second
   // row at the same offset replaces the first. Several ids make an exact row shared; no ids make it unmapped

@@ -84,6 +84,32 @@ TEST_P(JitTest, PutsBackTheCallersTag) {
   EXPECT_EQ(after, 77u);
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST_P(JitTest, IsUsedByItsFirstNamesToo) {
+  open({.tags = TagStrategy::kR15});
+  module_->BeginFunction("one", llvm::FunctionType::get(i64(), {}, false));
+  auto note = module_->DeclareShared("note_tag", llvm::FunctionType::get(i64(), {i64()}, false));
+  {
+    auto in_sum = module_->tasks().Enter(kSum);
+    auto* place = module_->CreateEntryAlloca(i64(), "place");
+    b().CreateStore(module_->CallShared(note, {b().getInt64(41)}), place);
+    b().CreateRet(b().CreateLoad(i64(), place));
+  }
+  auto sealed = module_->Seal();
+  ASSERT_TRUE(sealed.ok());
+  auto jit = Jit::Create();
+  ASSERT_TRUE(jit.ok());
+  assert_ok((*jit)->Define("note_tag", reinterpret_cast<const void*>(&test_note_tag)));
+  auto code = (*jit)->Compile(std::move(*sealed), {.level = GetParam()});
+  ASSERT_TRUE(code.ok());
+  EXPECT_EQ((*code)->Function<std::int64_t()>("one")(), 42);
+  EXPECT_EQ((*code)->Address("one"), (*code)->address("one"));
+  EXPECT_EQ((*code)->CodeObject(1, 2), (*code)->code_object(1, 2));
+  EXPECT_EQ(seen_tags, std::vector{tag(3, kSum)});
+}
+#pragma GCC diagnostic pop
+
 TEST_P(JitTest, EveryByteHasAnOwnerOrIsPrologue) {
   open({.tags = TagStrategy::kR15});
   build_loop();

@@ -1,0 +1,75 @@
+// What an engine wrote against the first names does the same as what it writes now.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "compiler/tagging/dictionary_builder.h"
+#include "compiler/tagging/lowering_step.h"
+#include "compiler/tagging/row_table_builder.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+namespace tailor::tagging {
+namespace {
+
+constexpr PlanKey kKey{7, 1, 1};
+
+std::string by_first_names() {
+  DictionaryBuilder plan("query", {"operator", "task", "ir"});
+  const ComponentId scan = plan.Add(0, {.name = "Scan", .kind = "scan"});
+  LoweringStep step(plan, 0, 1);
+  ComponentId task = kNoComponent;
+  {
+    const auto scope = step.tracker().Enter(scan);
+    task = step.Emit({.name = "scan"});
+  }
+  const std::uint32_t pipeline = plan.AddPipeline("p", 1, {});
+  plan.AppendTask(pipeline, task);
+  const ComponentId first = plan.AddUnnamed(2, 2);
+  plan.SetOwners(2, first, std::vector{task});
+  plan.Describe(0, scan).attributes.push_back({"table", "orders"});
+  plan.Attach("sql", "select 1");
+  plan.AppendAttachment("ir", "add");
+  plan.SetTagLevels(0, 1);
+  EXPECT_EQ(plan.Owners(2, first), std::vector{task});
+  EXPECT_EQ(plan.OwnersAt(2, first, 0), std::vector{scan});
+  EXPECT_EQ(plan.Build(kKey).SerializeAsString(), plan.build(kKey).SerializeAsString());
+  return plan.Serialise(kKey);
+}
+
+std::string by_names_of_now() {
+  DictionaryBuilder plan("query", {"operator", "task", "ir"});
+  const ComponentId scan = plan.add(0, {.name = "Scan", .kind = "scan"});
+  LoweringStep step(plan, 0, 1);
+  ComponentId task = kNoComponent;
+  {
+    const auto scope = step.tracker().enter(scan);
+    task = step.emit({.name = "scan"});
+  }
+  const std::uint32_t pipeline = plan.add_pipeline("p", 1, {});
+  plan.append_task(pipeline, task);
+  const ComponentId first = plan.add_unnamed(2, 2);
+  plan.set_owners(2, first, std::vector{task});
+  plan.describe(0, scan).attributes.push_back({"table", "orders"});
+  plan.attach("sql", "select 1");
+  plan.append_attachment("ir", "add");
+  plan.set_tag_levels(0, 1);
+  return plan.serialise(kKey);
+}
+
+TEST(DeprecatedNames, MakeTheSamePlan) {
+  EXPECT_EQ(by_first_names(), by_names_of_now());
+}
+
+TEST(DeprecatedNames, MakeTheSameRows) {
+  RowTableBuilder first, now;
+  const std::vector<ComponentId> owner = {3};
+  first.Add(0, owner, RowFlag::kExact);
+  now.add(0, owner, RowFlag::kExact);
+  EXPECT_EQ(first.Build().SerializeAsString(), now.build().SerializeAsString());
+  EXPECT_EQ(CoverageOf(first.rows(), 8).bytes[0], coverage_of(now.rows(), 8).bytes[0]);
+  EXPECT_EQ(*DecodeRows(first.Build()), *decode_rows(now.build()));
+}
+
+}  // namespace
+}  // namespace tailor::tagging
