@@ -9,10 +9,16 @@
 namespace tailor::cli {
 namespace {
 
-constexpr std::size_t kKernelWidth = 9;
 constexpr std::size_t kBarWidth = 10;
-constexpr std::size_t kNarrowTable = 90;      // below it bars and the kernel column go
+constexpr std::size_t kNarrowTable = 90;      // below it bars and the columns beside them go
 constexpr std::size_t kVeryNarrowTable = 60;  // below it the range goes too: names need the room
+
+// Where there is room.
+std::size_t wide_columns() {
+  std::size_t width = 2 + kBarWidth;
+  for (const query::CostColumn& column : query::cost_columns()) width += column.width;
+  return width;
+}
 
 }  // namespace
 
@@ -24,7 +30,7 @@ CostTable::CostTable(const query::Profile& profile, const query::PlanReport& rep
 std::size_t CostTable::width() const {
   const std::size_t range = terminal_.width < kVeryNarrowTable ? 0 : kRangeWidth;
   const std::size_t narrow = kShareWidth + range + samples_width_ + 2;
-  return terminal_.width < kNarrowTable ? narrow : narrow + kKernelWidth + kBarWidth + 2;
+  return terminal_.width < kNarrowTable ? narrow : narrow + wide_columns();
 }
 
 std::size_t CostTable::room() const {
@@ -35,8 +41,11 @@ std::string CostTable::heading(std::string_view last) const {
   std::string out = pad_left("share", kShareWidth) +
                     (terminal_.width < kVeryNarrowTable ? "" : pad_left("95 % range", kRangeWidth)) +
                     pad_left("samples", samples_width_);
-  if (terminal_.width >= kNarrowTable)
-    out += pad_left("kernel", kKernelWidth) + std::string(2 + kBarWidth, ' ');
+  if (terminal_.width >= kNarrowTable) {
+    for (const query::CostColumn& column : query::cost_columns())
+      out += pad_left(column.heading, column.width);
+    out += std::string(2 + kBarWidth, ' ');
+  }
   out += "  ";
   const std::size_t left = terminal_.width - std::min(terminal_.width, columns(out));
   return terminal_.dim(out + cut(last, left, terminal_.ascii)) + "\n";
@@ -48,10 +57,16 @@ std::string CostTable::cells(const query::Share95& cost) const {
                     (terminal_.width < kVeryNarrowTable ? "" : range_cell(cost, terminal_)) +
                     terminal_.dim(pad_left(grouped(samples), samples_width_));
   if (terminal_.width < kNarrowTable) return out + "  ";
-  const double kernel = cost.amount.weight > 0 ? cost.share * cost.amount.kernel / cost.amount.weight : 0;
-  const std::string kernel_cell = pad_left(kernel_sampled_ ? percent(kernel) : "?", kKernelWidth);
-  out += kernel > 0 ? kernel_cell : terminal_.dim(kernel_cell);
+  for (const query::CostColumn& column : query::cost_columns()) out += wide_cell(column, cost);
   return out + "  " + terminal_.bar_colour(terminal_.bar(cost.share, kBarWidth)) + "  ";
+}
+
+std::string CostTable::wide_cell(const query::CostColumn& column, const query::Share95& cost) const {
+  if (column.heading.empty()) return "";
+  const double part = cost.amount.weight > 0 ? cost.share * column.value(cost) / cost.amount.weight : 0;
+  const bool known = kernel_sampled_ || !column.of_kernel;
+  const std::string cell = pad_left(known ? percent(part) : "?", column.width);
+  return part > 0 ? cell : terminal_.dim(cell);
 }
 
 std::string CostTable::line(const query::Share95& cost, std::string_view name) const {

@@ -6,12 +6,14 @@
 #include <string_view>
 
 #include "daemon/query/load/profile.h"
+#include "daemon/query/reports/cost_columns.h"
 #include "daemon/query/reports/plan_report.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
 
-// Share, range, samples, and where there is room the kernel's part and a bar; then whatever the table is of.
+// Share, range, samples, and where there is room the columns of cost_columns() and a bar; then whatever the
+// table is of.
 // Everything passed to the constructor must outlive it.
 class CostTable {
  public:
@@ -29,6 +31,7 @@ class CostTable {
 
  private:
   std::size_t width() const;
+  std::string wide_cell(const query::CostColumn& column, const query::Share95& cost) const;
 
   const Terminal& terminal_;
   bool kernel_sampled_;

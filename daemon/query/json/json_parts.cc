@@ -2,6 +2,7 @@
 
 #include "daemon/profile/draw.h"
 #include "daemon/query/load/damage.h"
+#include "daemon/query/reports/cost_columns.h"
 #include "daemon/query/sums/terms.h"
 #include "daemon/query/time/wall_time.h"
 
@@ -12,14 +13,7 @@ Json process_json(ProcessId process) {
 }
 
 void add_cost(Json& out, const Share95& cost) {
-  out["share"] = cost.share;
-  out["share_low"] = cost.interval.low;
-  out["share_high"] = cost.interval.high;
-  out["samples"] = cost.amount.samples;
-  out["weight"] = cost.amount.weight;
-  out["kernel_weight"] = cost.amount.kernel;
-  out["inferred_weight"] = cost.amount.inferred;
-  out["shared_weight"] = cost.amount.shared;
+  for (const CostColumn& column : cost_columns()) out[std::string(column.key)] = column.value(cost);
 }
 
 Json cost_json(const Share95& cost) {
