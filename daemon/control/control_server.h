@@ -36,7 +36,7 @@ class ControlServer {
   // Somebody was cut off, and why.
   using OnCutOff = std::function<void(const std::string& why)>;
   static constexpr std::size_t kMaxClients = 64;  // unless somebody says otherwise
-  static constexpr std::size_t kMaxLate = 16;     // replies that are promised at a time
+  static constexpr std::size_t kMaxLate = 48;     // replies that are promised at a time
 
   // Replaces a socket file that nobody listens on; fails if a daemon does. At most `max_clients` (above 0)
   // are connected at a time.

@@ -133,6 +133,9 @@ void add_health(const v1::DaemonStatus& status, Families& out) {
       static_cast<double>(status.longest_step_ns()) * 1e-9);
   out.counter("tailor_own_long_steps_total", "Steps of that thread that took more than 20 ms.",
               static_cast<double>(status.long_steps()));
+  out.gauge("tailor_own_held_up_seconds",
+            "For how long that thread has not answered. Above zero, its counts are from before.",
+            static_cast<double>(status.held_up_ns()) * 1e-9);
   out.gauge("tailor_own_resident_bytes", "Memory of the daemon.", resident_bytes());
   out.gauge("tailor_uptime_seconds", "Since the daemon started.",
             static_cast<double>(status.uptime_ns()) * 1e-9);

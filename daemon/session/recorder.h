@@ -5,6 +5,7 @@
 //   start() ---> [attach() ... flush() ...] ---> stop()
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -69,6 +70,8 @@ struct RecorderOptions {
   bool keep_literals = true;        // of query texts; false: nobody is given them, the journal neither
   ProcessRules rules = {};          // of processes that are sampled, or not, whatever they do
   AskRates ask_rates = {};          // of processes, besides set_rate(); may be empty
+  // Called on the control thread before it publishes a status, also while start() runs. May be empty.
+  std::function<void()> on_publish = {};
   pipeline::Input* journal = nullptr;    // hears every input first; must outlive the recorder
   unwind::PatienceLimits patience = {};  // with files that call stacks need
   // Says what functions of files are called, behind all samples; the files that are mapped are held open for
@@ -128,6 +131,14 @@ class Recorder : private registration::Sink {
   // Any thread, without waiting. As the control thread published it last: at most a moment ago (a second,
   // where nobody is registered), and after the other calls here that the same thread has made.
   RecorderStatus status() const;
+  // Any thread but the control thread. As the control thread publishes it now. If it does not do so within
+  // `most`, because it works or is blocked: as status().
+  RecorderStatus status_within(std::chrono::nanoseconds most);
+  // Any thread, without waiting. The control thread publishes a status as soon as it can.
+  void ask_for_status() { requests_.ask_for_turn(); }
+  // Any thread, without waiting. For how long the control thread has not done what was asked of it by
+  // status_within() or ask_for_status(); 0: it has.
+  std::chrono::nanoseconds held_up() const { return requests_.awaited(); }
 
   // Any thread. All that the recorded command and its children have used in the end, which nobody else knows
   // as well: what samples stand for is held against that.

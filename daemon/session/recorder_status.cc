@@ -23,7 +23,9 @@ std::map<std::uint32_t, UserResources> users_of(const pipeline::Pipeline& pipeli
 
 // What others may know of this thread's state.
 void Recorder::publish() {
+  const TimeNs now = os_.now();
   RecorderStatus status;
+  status.published = now;
   status.pipeline = pipeline_.stats();
   status.total = pipeline_.total();
   status.stacks = stacks_.counts().stacks;
@@ -41,9 +43,9 @@ void Recorder::publish() {
   if (ids_.counts().unread > 0) status.limits["mapped-file"] = ids_.counts().unread;
   if (stacks_.counts().left_out > 0) status.limits["unwind-table"] = stacks_.counts().left_out;
   status.all_paused = paused_.all();
+  status.untagged_ppm = options_.untagged_ppm;
   status.clock_source = clock::name(clock_.model().source());
   status.clock_error_ns = clock_.model().error_bound_ns();
-  const TimeNs now = os_.now();
   const Pauses& pauses = paused_.pauses();
   const auto tell_rate = [this](const Rate* rate, auto& to) {
     if (rate == nullptr) return;
@@ -67,6 +69,7 @@ void Recorder::publish() {
     status.processes.push_back(std::move(process));
   });
   next_publish_ = now + kPublishInterval;
+  if (options_.on_publish) options_.on_publish();
   status_.publish(std::move(status));
 }
 

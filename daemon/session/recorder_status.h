@@ -40,6 +40,7 @@ struct UserResources {
 };
 
 struct RecorderStatus {
+  TimeNs published = 0;  // when the control thread said this
   pipeline::PipelineStats pipeline;
   profile::Accounting total;     // of all processes
   std::uint64_t stacks = 0;      // samples that brought a piece of their stack
@@ -55,6 +56,7 @@ struct RecorderStatus {
   std::uint64_t clock_error_ns = 0;
   std::vector<RecordedProcess> processes;
   std::map<std::uint32_t, UserResources> users;  // by number
+  std::uint32_t untagged_ppm = 0;                // as RecorderOptions
   bool all_paused = false;                       // also what registers from now on
   // As of a process: what all have that have no rate of their own.
   std::uint64_t frequency = 0;

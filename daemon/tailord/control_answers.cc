@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -20,6 +21,8 @@ namespace {
 
 constexpr int kFlushTries = 25;
 constexpr std::chrono::milliseconds kBetweenFlushes{20};
+// With the recorder, for a status.
+constexpr std::chrono::milliseconds kPatience{100};
 
 constexpr std::uint64_t kLongestRateDays = 7;
 constexpr std::uint64_t kLongestRateNs = kLongestRateDays * 86'400 * 1'000'000'000;
@@ -36,15 +39,6 @@ void set_rate(std::uint64_t frequency, std::uint64_t until_ns, const std::string
   out.set_frequency(static_cast<std::uint32_t>(frequency));
   out.set_until_ns(until_ns);
   out.set_why(store::to_utf8(why));
-}
-
-void encode_written(const store::WriteStats& written, const store::StoreWriter& store,
-                    v1::DaemonStatus& out) {
-  out.mutable_store_loss()->set_samples(written.lost_samples);
-  out.mutable_store_loss()->set_activity(written.lost_activity);
-  out.mutable_store_loss()->set_blocks(written.lost_blocks);
-  out.mutable_store_loss()->set_reason(written.loss_reason);
-  out.set_store_problem(store.last_problem());
 }
 
 void encode_process(const session::RecordedProcess& process, v1::ProcessStatus& to) {
@@ -75,7 +69,7 @@ void encode_recorder(const session::RecorderStatus& now, v1::DaemonStatus& out) 
   out.set_samples_undecoded(now.pipeline.undecoded);
   out.set_agents_refused(now.registration.refused);
   out.set_problems(now.pipeline.problems);
-  out.set_late_words(now.pipeline.without_settlement);
+  out.set_watermark_timeouts(now.pipeline.without_settlement);
   out.set_own_cpu_ns(now.own_cpu_ns);
   out.set_longest_step_ns(static_cast<std::uint64_t>(now.longest_step));
   out.set_long_steps(now.long_steps);
@@ -84,6 +78,7 @@ void encode_recorder(const session::RecorderStatus& now, v1::DaemonStatus& out) 
   for (const session::RecordedProcess& process : now.processes) encode_process(process, *out.add_processes());
   if (now.frequency != 0) set_rate(now.frequency, now.rate_until_ns, now.rate_why, *out.mutable_rate());
   out.set_all_paused(now.all_paused);
+  out.set_untagged_ppm(now.untagged_ppm);
 }
 
 }  // namespace
@@ -118,19 +113,14 @@ void ControlAnswers::status(v1::DaemonStatus& out) {
   if (auto uses = store_.catalogue_uses()) catalogue.uses = std::move(*uses);
   if (auto removed = store_.catalogue_removed()) catalogue.removed = std::move(*removed);
   const store::GivenUp given_up = store_.given_up();
-  recorder_.run([&] {
-    for (const TriggerCounts& each : triggered_.triggers().counts()) {
-      v1::TriggerStatus& to = *out.add_triggers();
-      to.set_name(store::to_utf8(each.name));
-      to.set_fired(each.fired);
-      to.set_skipped(each.skipped);
-    }
-    encode_written(store_.stats(), store_, out);
-    out.mutable_unsummed()->set_segments(given_up.segments);
-    out.mutable_unsummed()->set_samples(given_up.samples);
-  });
-  // As it was published after that.
-  const session::RecorderStatus now = recorder_.status();
+  out.mutable_unsummed()->set_segments(given_up.segments);
+  out.mutable_unsummed()->set_samples(given_up.samples);
+  const session::RecorderStatus now = recorder_.status_within(kPatience);
+  counts_.add_to(out);
+  if (const auto held_up = recorder_.held_up(); held_up >= kPatience) {
+    out.set_held_up_ns(static_cast<std::uint64_t>(held_up.count()));
+    out.set_status_age_ns(static_cast<std::uint64_t>(std::max<TimeNs>(0, os_.now() - now.published)));
+  }
   out.set_daemon_version(session::kVersion);
   out.set_pid(::getpid());
   out.set_uptime_ns(static_cast<std::uint64_t>(os_.now() - started_));

@@ -10,7 +10,7 @@
 #include "daemon/session/recorder.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/options.h"
-#include "daemon/tailord/triggered_rates.h"
+#include "daemon/tailord/published_counts.h"
 #include "proto/base/result.h"
 #include "tailor/v1/control.pb.h"
 
@@ -25,20 +25,21 @@ class ControlAnswers {
     const Options& options;
     const capture::CaptureOptions& capture;  // of every process
   };
-  // All must outlive it. `store` is written on the recorder's control thread.
+  // All must outlive it. `store` is written on the recorder's control thread, and `counts` published there.
   ControlAnswers(os::Os& os, const Sampling& sampling, session::Recorder& recorder, store::StoreWriter& store,
-                 TriggeredRates& triggered, AddRefusals add_refusals)
+                 const PublishedCounts& counts, AddRefusals add_refusals)
       : os_(os),
         options_(sampling.options),
         capture_(sampling.capture),
         recorder_(recorder),
         store_(store),
-        triggered_(triggered),
+        counts_(counts),
         add_refusals_(std::move(add_refusals)),
         started_(os.now()) {}
 
   // `asker`: for people, in the place of a reason.
   Status answer(const v1::ControlRequest& request, const std::string& asker, v1::ControlReply& reply);
+  // Does not wait for the recorder's control thread for longer than a moment: then it says how old this is.
   void status(v1::DaemonStatus& out);
   Status flush(v1::FlushReply& out);
 
@@ -49,11 +50,11 @@ class ControlAnswers {
   Status rate(const v1::RateRequest& request, const std::string& asker, v1::RateReply& out);
 
   os::Os& os_;
-  const Options& options_;
+  const Options options_;  // as the daemon began: others may change while this is read
   const capture::CaptureOptions& capture_;
   session::Recorder& recorder_;
   store::StoreWriter& store_;
-  TriggeredRates& triggered_;
+  const PublishedCounts& counts_;
   AddRefusals add_refusals_;
   TimeNs started_;
 };

@@ -59,6 +59,11 @@ control::OwnerOf owners_by(const os::Os& os) {
   return [&os](std::int32_t pid) { return os::owner_of(os.proc() / std::to_string(pid)); };
 }
 
+void refuse(Error error, v1::ControlReply& reply) {
+  error.message = store::to_utf8(error.message);
+  control::set_error(reply, error);
+}
+
 }  // namespace
 
 void Daemon::log_problem(const pipeline::Problem& problem) {
@@ -128,6 +133,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   live.ask_rates = [raw = daemon.get()](TimeNs now, const std::function<bool(ProcessId)>& may_raise) {
     return raw->triggered_.take(now, may_raise);
   };
+  live.on_publish = [raw = daemon.get()] { raw->counts_.publish(*raw->store_, raw->triggered_.triggers()); };
   auto recorder = session::Recorder::start(
       os, std::move(live), *daemon->sinks_,
       [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
@@ -135,7 +141,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   daemon->recorder_ = std::move(*recorder);
   daemon->answers_ = std::make_unique<ControlAnswers>(
       os, ControlAnswers::Sampling{daemon->options_, daemon->capture_}, *daemon->recorder_, *daemon->store_,
-      daemon->triggered_, [raw = daemon.get()](v1::DaemonStatus& out) { raw->add_cut_off(out); });
+      daemon->counts_, [raw = daemon.get()](v1::DaemonStatus& out) { raw->add_cut_off(out); });
+  daemon->work_ = std::make_unique<ControlWork>(
+      [raw = daemon.get()](const v1::ControlRequest& request) { return raw->answer_late(request); });
   daemon->compactor_ = std::make_unique<Compactor>(
       options.store, CompactorOptions{.retention = summary_retention(options)}, *daemon->store_);
   daemon->reports_ = std::make_unique<Reports>(options.store, [raw = daemon.get()]() -> Result<TimeNs> {
@@ -160,6 +168,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
 
 void Daemon::serve(int stop_fd, int reload_fd, const ReadOptions& read_options) {
   Watchdog watchdog;
+  TimeNs turned = 0;
   const UniqueFd either = either_of(stop_fd, reload_fd);
   while (true) {
     if (control_->poll(either.get(), watchdog.timeout_ms())) {
@@ -168,8 +177,10 @@ void Daemon::serve(int stop_fd, int reload_fd, const ReadOptions& read_options) 
       if (::read(reload_fd, &asked, sizeof asked) == sizeof asked) reload(read_options());
     }
     if (!watchdog.due()) continue;
-    recorder_->run([] {});
-    watchdog.ping();
+    // Whether the recording has made a turn since the last look. The next one is asked for, without waiting.
+    const TimeNs published = recorder_->status().published;
+    recorder_->ask_for_status();
+    watchdog.look(std::exchange(turned, published) != published);
   }
 }
 
@@ -241,6 +252,9 @@ Result<v1::ControlReply> Daemon::control_by_http(const v1::ControlRequest& reque
 
 Status Daemon::stop() {
   web_.reset();
+  // What is being done is finished, and its asker is told.
+  work_.reset();
+  (void)control_->poll(-1, 0);
   control_.reset();
   reports_.reset();
   compactor_.reset();
@@ -262,17 +276,21 @@ std::optional<v1::ControlReply> Daemon::answer(const v1::ControlRequest& request
                                                const control::ControlServer::Promise& promise) {
   v1::ControlReply reply;
   Status done = control::check_access(request, peer, ::geteuid(), owners_by(os_));
-  if (done.ok() && request.has_report()) {
-    done = reports_->start(request.report(), promise);
-    if (done.ok()) return std::nullopt;
-  } else if (done.ok()) {
-    done = answers_->answer(request, "tailor rate", reply);
+  if (done.ok() && request.has_status()) {
+    answers_->status(*reply.mutable_status());
+    return reply;
   }
-  if (!done.ok()) {
-    Error error = done.error();
-    error.message = store::to_utf8(error.message);
-    control::set_error(reply, error);
-  }
+  if (done.ok() && work_ == nullptr) done = unavailable("tailord ends");
+  if (done.ok())
+    done = request.has_report() ? reports_->start(request.report(), promise) : work_->start(request, promise);
+  if (done.ok()) return std::nullopt;
+  refuse(done.error(), reply);
+  return reply;
+}
+
+v1::ControlReply Daemon::answer_late(const v1::ControlRequest& request) {
+  v1::ControlReply reply;
+  if (Status done = answers_->answer(request, "tailor rate", reply); !done.ok()) refuse(done.error(), reply);
   return reply;
 }
 

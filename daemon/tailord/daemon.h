@@ -20,8 +20,10 @@
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/compactor.h"
 #include "daemon/tailord/control_answers.h"
+#include "daemon/tailord/control_work.h"
 #include "daemon/tailord/log_limiter.h"
 #include "daemon/tailord/options.h"
+#include "daemon/tailord/published_counts.h"
 #include "daemon/tailord/reports.h"
 #include "daemon/tailord/triggered_rates.h"
 #include "proto/base/result.h"
@@ -39,8 +41,8 @@ class Daemon {
   using ReadOptions = std::function<Result<Options>()>;
 
   // Serves the control socket until `stop_fd` becomes readable. Takes over the configuration when a signal
-  // can be read from `reload_fd`, a signalfd. Tells the service manager's watchdog that this thread and the
-  // recording's turn.
+  // can be read from `reload_fd`, a signalfd. Tells the service manager's watchdog that this thread turns and
+  // that the recording has turned since the last look.
   void serve(int stop_fd, int reload_fd, const ReadOptions& read_options);
 
   // Attributes and writes everything up to now, and closes the store.
@@ -57,6 +59,7 @@ class Daemon {
   Web::Daemon web_side();
   std::optional<v1::ControlReply> answer(const v1::ControlRequest& request, const control::Peer& peer,
                                          const control::ControlServer::Promise& promise);
+  v1::ControlReply answer_late(const v1::ControlRequest& request);
   Result<v1::ControlReply> control_by_http(const v1::ControlRequest& request, const serve::Access& access);
 
   os::Os& os_;
@@ -68,13 +71,15 @@ class Daemon {
   std::unique_ptr<store::StoreWriter> store_;     // written on the recorder's control thread
   std::unique_ptr<journal::JournalWriter> journal_;
   metrics::OperatorMeter meter_;
-  TriggeredRates triggered_;                       // asked on the recorder's control thread
+  TriggeredRates triggered_;  // asked on the recorder's control thread
+  PublishedCounts counts_;
   std::unique_ptr<session::FunctionNamer> namer_;  // of what the store has
   std::unique_ptr<profile::TeeSink> sinks_;        // the store, the meter, the triggers and the namer
   std::unique_ptr<session::Recorder> recorder_;
   std::unique_ptr<ControlAnswers> answers_;
   std::unique_ptr<Compactor> compactor_;  // of the store
   std::unique_ptr<control::ControlServer> control_;
+  std::unique_ptr<ControlWork> work_;  // calls answers_
   std::unique_ptr<Reports> reports_;
   std::unique_ptr<Web> web_;
 };

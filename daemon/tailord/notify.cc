@@ -51,9 +51,12 @@ int Watchdog::timeout_ms() const {
   return static_cast<int>(std::max<std::int64_t>(0, left.count()));
 }
 
-void Watchdog::ping() {
-  notify("WATCHDOG=1");
-  next_ = std::chrono::steady_clock::now() + every_;
+void Watchdog::look(bool well) {
+  // A daemon that was held up and goes on again is to ping before it is started anew.
+  constexpr int kSooner = 10;
+  if (well) notify("WATCHDOG=1");
+  next_ = std::chrono::steady_clock::now() +
+          (well ? every_ : std::max(every_ / kSooner, std::chrono::milliseconds(1)));
 }
 
 }  // namespace tailor::tailord

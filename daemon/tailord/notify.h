@@ -18,7 +18,8 @@ class Watchdog {
   // Until the next ping is due; -1: nobody waits for one.
   int timeout_ms() const;
   bool due() const { return timeout_ms() == 0; }
-  void ping();
+  // Pings if all is well, and looks again after a while; soon if it is not.
+  void look(bool well);
 
  private:
   std::chrono::milliseconds every_{0};  // 0: nobody waits

@@ -17,6 +17,7 @@ namespace {
 
 // A short report does not wait for a long one.
 constexpr std::size_t kThreads = 2;
+constexpr std::size_t kMostWaiting = 16;
 constexpr std::chrono::seconds kPatience{30};
 
 Result<serve::ReportRequest> request_of(const v1::ReportRequest& request) {
@@ -50,7 +51,7 @@ Reports::Reports(const std::string& directory, Flush flush)
     : flush_(std::move(flush)),
       library_(serve::open_store_library(directory, {})),
       service_(*library_, serve::ServiceOptions{session::kVersion, {}}),
-      workers_(kThreads, control::ControlServer::kMaxLate) {}
+      workers_(kThreads, kMostWaiting) {}
 
 Status Reports::start(const v1::ReportRequest& request, const control::ControlServer::Promise& promise) {
   auto wanted = request_of(request);

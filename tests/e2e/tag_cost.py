@@ -83,11 +83,16 @@ with tempfile.TemporaryDirectory() as folder:
             engine.kill()
             engine.wait()
         said = json.loads(daemon.tailor("ab", "--json"))
+        check("tag_cost" not in json.loads(daemon.tailor("status", "--json")), "a status has no cost of tags while nobody asks for it")
         check(said["executions_without_tags"] > 20, f"{said['executions_without_tags']} executions without tags are in the store")
         # weft compiles such an execution without tags.
         configuration.write_text('untagged-executions = "50%"\n')
         daemon.process.send_signal(signal.SIGHUP)
         wait_for("the daemon has read it", lambda: "untagged-executions" in open(daemon.log.name).read().split("changed:")[-1])
+        status = json.loads(daemon.tailor("status", "--json"))
+        check(status["untagged_ppm"] == 500000 and status["tag_cost"]["without"]["executions"] > 10,
+              f"the status has the cost of tags: {status.get('tag_cost')}")
+        check(" times the CPU time (" in daemon.tailor("status"), "in words, too")
         daemon.weft("--sf", "0.05", "--threads", "2", "--opt", "2", "--repeat", "60", "--quiet", "--query", "tpch-1")
         rows = [row for row in json.loads(daemon.tailor("list", "--process", "weft", "--limit", 1000, "--json"))["executions"]]
         off = [row for row in rows if not row["tags"]]

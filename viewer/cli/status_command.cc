@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "daemon/query/time/wall_time.h"
 #include "daemon/store/meta_codec.h"
@@ -10,11 +12,15 @@
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/status_json.h"
+#include "viewer/cli/status_tag_cost.h"
 #include "viewer/cli/text.h"
 #include "viewer/cli/user_lines.h"
 
 namespace tailor::cli {
 namespace {
+
+// A host may be busy for that long.
+constexpr std::uint64_t kHeldUpNs = 1'000'000'000;
 
 std::string samples_text(const v1::ProcessAccounting& a) {
   const std::uint64_t lost = a.lost_ring() + a.lost_hardware();
@@ -58,10 +64,16 @@ std::string processes_heading(const v1::DaemonStatus& s) {
   return "No engine has registered.\n";
 }
 
-std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
+std::string render_status(const v1::DaemonStatus& s, const Result<std::optional<query::Json>>& tag_cost,
+                          const Terminal& terminal) {
   const auto text = [&](const std::string& value) { return escape_line(value, terminal.ascii); };
   std::string out = fmt::format("tailord {} (pid {}), up {}\n", text(s.daemon_version()), s.pid(),
                                 duration(static_cast<double>(s.uptime_ns())));
+  if (s.held_up_ns() > kHeldUpNs) {
+    out += terminal.warn(fmt::format(
+        "  held up              its recording has not answered for {}: what it counts is from {} ago\n",
+        duration(static_cast<double>(s.held_up_ns())), duration(static_cast<double>(s.status_age_ns()))));
+  }
   out += fmt::format("  engines register at  {}\n  profiles are kept in {}\n", text(s.agent_socket()),
                      text(s.store()));
   out += fmt::format("  clock                {} {}{}\n", text(s.clock_source()), terminal.plus_minus(),
@@ -81,6 +93,7 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
     out += fmt::format("  trigger              {}: fired {}{}\n", text(each.name()), times_text(each.fired()),
                        each.skipped() == 0 ? "" : ", skipped " + times_text(each.skipped()));
   }
+  out += tag_cost_line(tag_cost, terminal);
   out += fmt::format("  all processes        {}\n", samples_text(s.total()));
   if (const auto total = store::decode(s.total()); total.ok())
     out += wrap(accounting_text({*total, 0}), terminal.width, 2) + "\n";
@@ -126,17 +139,29 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
 }
 
 int run_status(bool json, bool ascii) {
-  const auto status = ask_status();
+  auto status = ask_status();
+  // Whether it is held up, or was busy for a moment.
+  if (status && status->held_up_ns() != 0) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kHeldUpNs));
+    status = ask_status();
+  }
   if (!status) return complain(status.error());
+  const auto tag_cost = status_tag_cost(*status);
   if (json) {
     const auto out = status_json(*status);
     if (!out) return complain(out.error());
-    fmt::print("{}\n", *out);
+    if (!tag_cost || !*tag_cost) {
+      fmt::print("{}\n", *out);
+      return kOk;
+    }
+    query::Json whole = query::Json::parse(*out);
+    whole["tag_cost"] = **tag_cost;
+    fmt::print("{}", query::dump(whole));
     return kOk;
   }
   Terminal terminal = Terminal::detect();
   terminal.ascii = terminal.ascii || ascii;
-  fmt::print("{}", render_status(*status, terminal));
+  fmt::print("{}", render_status(*status, tag_cost, terminal));
   return kOk;
 }
 

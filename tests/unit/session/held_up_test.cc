@@ -1,0 +1,78 @@
+// What others are told while the control thread of a recorder is held up.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <thread>
+
+#include "daemon/clock/host_clock.h"
+#include "daemon/session/recorder.h"
+#include "tests/support/collecting_sink.h"
+#include "tests/support/fake_os.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr std::chrono::hours kForEver{1};
+
+class Host : public test::FakeOs {
+ public:
+  TimeNs now() override { return clock::read_raw_ns(); }
+  Result<std::unique_ptr<os::Poller>> make_poller() override { return os::real().make_poller(); }
+};
+
+class HeldUp : public testing::Test {
+ protected:
+  void SetUp() override {
+    RecorderOptions options;
+    options.agent_socket = (directory_.path() / "agent.sock").string();
+    options.on_publish = [this] { ++published_; };
+    auto started = Recorder::start(host_, options, sink_, [](const pipeline::Problem&) {});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    recorder_ = std::move(*started);
+  }
+
+  test::TemporaryDirectory directory_;
+  Host host_;
+  test::CollectingSink sink_;
+  std::atomic<int> published_ = 0;
+  std::unique_ptr<Recorder> recorder_;
+};
+
+TEST_F(HeldUp, AStatusIsTheLastOneAndSaysFromWhen) {
+  std::latch held(1), go(1);
+  std::jthread asker([&] {
+    recorder_->run([&] {
+      held.count_down();
+      go.wait();
+    });
+  });
+  held.wait();
+  const TimeNs before = recorder_->status().published;
+  EXPECT_GT(before, 0);
+  EXPECT_EQ(recorder_->held_up().count(), 0);
+  EXPECT_EQ(recorder_->status_within(std::chrono::milliseconds(1)).published, before);
+  EXPECT_GE(recorder_->held_up(), std::chrono::milliseconds(1));
+  recorder_->ask_for_status();
+  EXPECT_EQ(recorder_->status().published, before);
+  go.count_down();
+  asker.join();
+  EXPECT_GT(recorder_->status_within(kForEver).published, before);
+  EXPECT_EQ(recorder_->held_up().count(), 0);
+}
+
+TEST_F(HeldUp, WhatElseIsPublishedIsThereBefore) {
+  const int before = published_;
+  (void)recorder_->status_within(kForEver);
+  EXPECT_GT(published_, before);
+}
+
+TEST_F(HeldUp, NobodyWaitsForARecorderThatHasStopped) {
+  recorder_->stop();
+  EXPECT_GT(recorder_->status_within(kForEver).published, 0);
+}
+
+}  // namespace
+}  // namespace tailor::session
