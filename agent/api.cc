@@ -150,7 +150,7 @@ struct tailor_other_thread* tailor_other_thread_add(uint32_t tid, const char* na
   if (!agent || tid == 0) return nullptr;
   ThreadArea* area = register_other_thread(*agent, tid, name);
   if (area && execution != 0) mark_execution_begin(*area, execution, plan_id);
-  if (area && component != 0) append_record(*area, TAILOR_LOG_COMPONENT_BEGIN, component, 0, 0);
+  if (area && component != 0) mark_in(*area, TAILOR_LOG_COMPONENT_BEGIN, component, 0, 0);
   return reinterpret_cast<tailor_other_thread*>(area);
 }
 

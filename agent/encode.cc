@@ -1,5 +1,9 @@
 #include "agent/encode.h"
 
+#include <tailor/thread_area.h>
+
+#include <cstddef>
+
 namespace tailor::agent {
 
 namespace {
@@ -20,6 +24,7 @@ void encode_hello(FixedWire& body, const HelloFields& fields) {
   body.number(7, fields.tag_strategy);
   body.bytes(8, {reinterpret_cast<const char*>(fields.instance.data()), fields.instance.size()});
   body.signed_number(9, fields.tag_slot_offset);
+  body.number(10, offsetof(tailor_slot, state_of));
 }
 
 void encode_thread_add(FixedWire& body, const ThreadAddFields& fields) {

@@ -1,4 +1,4 @@
-// Activity of the calling thread: one record each in its log.
+// Activity of the calling thread: one record each in its log, and for whom it works in its slot.
 #include "agent/marks.h"
 
 #include <tailor/agent.h>
@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/current_thread.h"
+#include "agent/slot_state.h"
 
 using namespace tailor::agent;
 
@@ -16,13 +17,13 @@ namespace {
                                                     std::uint64_t b) {
   Agent* agent = current();
   if (!agent || register_current_thread(*agent, nullptr) != 0) return;
-  append_record(*t_current.area, kind, id, a, b);
+  mark_in(*t_current.area, kind, id, a, b);
 }
 
 inline void mark(std::uint16_t kind, std::uint32_t id, std::uint64_t a, std::uint64_t b) {
   ThreadArea* area = t_current.area;
   if (area) [[likely]] {
-    append_record(*area, kind, id, a, b);
+    mark_in(*area, kind, id, a, b);
   } else {
     register_and_mark(kind, id, a, b);
   }
@@ -47,18 +48,30 @@ void say_execution(ThreadArea& area, std::uint64_t number) {
 
 void say_innermost(ThreadArea& area) {
   const Agent* agent = current();
-  say_execution(area, agent ? agent->draw_number(area.executions.innermost()) : 0);
+  say_execution(area, agent ? agent->draw_number(area.marks.now().execution) : 0);
 }
 
 }  // namespace
+
+void tailor::agent::mark_in(ThreadArea& area, std::uint16_t kind, std::uint32_t id, std::uint64_t a,
+                            std::uint64_t b) noexcept {
+  const std::uint64_t before = area.marks.now().execution;
+  area.marks.add(kind, id, a, b);
+  // The end of what an execution was begun in ends it, too.
+  const bool is_of_execution = kind == TAILOR_LOG_EXECUTION_BEGIN || kind == TAILOR_LOG_EXECUTION_END;
+  const bool another = !is_of_execution && area.marks.now().execution != before;
+  if (another) say_execution(area, 0);
+  append_record(area, kind, id, a, b);
+  say_state(*area.slot, area.marks.now());
+  if (another) say_innermost(area);
+}
 
 // A sampler may come between any two of these stores. The slot says less than the log, never more: then what
 // is dropped by the slot is what the log would have dropped.
 void tailor::agent::mark_execution_begin(ThreadArea& area, std::uint64_t execution,
                                          std::uint64_t plan_id) noexcept {
   say_execution(area, 0);
-  append_record(area, TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
-  area.executions.begin(execution);
+  mark_in(area, TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
   say_innermost(area);
 }
 
@@ -70,8 +83,7 @@ void tailor_mark_execution_end(uint64_t execution) {
   ThreadArea* area = execution == 0 ? nullptr : own_area();
   if (!area) return;
   say_execution(*area, 0);
-  append_record(*area, TAILOR_LOG_EXECUTION_END, 0, execution, 0);
-  area->executions.end(execution);
+  mark_in(*area, TAILOR_LOG_EXECUTION_END, 0, execution, 0);
   say_innermost(*area);
 }
 void tailor_mark_pipeline_begin(uint32_t pipeline) {

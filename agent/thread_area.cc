@@ -8,6 +8,7 @@
 #include <new>
 
 #include "agent/sealed_memfd.h"
+#include "agent/slot_state.h"
 #include "agent/tsc.h"
 
 namespace tailor::agent {
@@ -119,7 +120,8 @@ void Arena::begin_use(ThreadArea& area, std::uint32_t tid) noexcept {
   area.use += 1;
   // The log first, and `use` last: a reader that finds the new `use` finds the record and the tid too.
   append_record(area, TAILOR_LOG_THREAD_BEGIN, tid, area.use, 0);
-  area.executions.clear();
+  area.marks.clear();
+  say_state(*area.slot, area.marks.now());
   store(area.slot->execution, 0);
   store(area.slot->tag, 0);
   store(area.slot->waits_at, 0);
@@ -132,6 +134,8 @@ void Arena::begin_use(ThreadArea& area, std::uint32_t tid) noexcept {
 }
 
 void Arena::give_back(ThreadArea& area) noexcept {
+  area.marks.clear();
+  say_state(*area.slot, area.marks.now());
   store(area.slot->execution, 0);
   store(area.slot->tag, 0);
   store(area.slot->waits_at, 0);

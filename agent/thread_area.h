@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "agent/descriptor.h"
-#include "agent/nested_executions.h"
+#include "agent/open_marks.h"
 
 namespace tailor::agent {
 
@@ -24,7 +24,7 @@ struct alignas(64) ThreadArea {
   std::uint32_t arena = 0;
   std::uint32_t index = 0;
   std::uint32_t use = 0;
-  NestedExecutions executions;  // that the thread works for
+  OpenMarks marks;  // of the thread; its slot says what they add up to
   std::atomic<bool> busy{false};
 };
 

@@ -46,6 +46,16 @@ enum tailor_area_state {
                              another thread takes the area: `head` never goes back */
 };
 
+/* For whom a thread works, by the marks that are open. */
+struct tailor_thread_state {
+  uint64_t execution; /* its handle, 0: outside any */
+  uint64_t plan;      /* of the execution */
+  uint64_t
+      work; /* pipeline << 32 | component, 0: outside any. One word, so that one store changes it whole */
+};
+/* In the place of a word of a state: there is no state. No handle and no plan has this number. */
+#define TAILOR_NO_STATE UINT64_MAX
+
 /* One per thread. `tag` is the tag where the strategy is "memory slot", and may be kept as a copy elsewhere.
  */
 struct tailor_slot {
@@ -65,7 +75,14 @@ struct tailor_slot {
   uint64_t execution;
   uint64_t anchor_at; /* address in the engine's memory of the thread's tailor_frame_anchor (tailor/agent.h);
                          0: there is none */
-  uint8_t reserved[128 - 56];
+  /* For whom the thread works: states[state_of & 1]. The other one is idle. A new execution or plan is
+     written there, and then one store of state_of, which grows by 1, makes it count. Whoever interrupts the
+     thread on its own CPU sees one whole state at any instruction. A reader on another CPU reads state_of
+     again behind the state, and reads both again if it has changed. Hello.slot_state says that the agent
+     keeps this; else it is 0 */
+  uint64_t state_of;
+  struct tailor_thread_state states[2];
+  uint8_t reserved[128 - 112];
 };
 
 struct tailor_log_header {

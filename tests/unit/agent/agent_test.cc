@@ -231,13 +231,37 @@ TEST_F(AgentTest, SlotsSayWhichExecutionTheThreadWorksFor) {
   EXPECT_EQ(slot->execution, 0u) << "its leader decides, which the daemon alone knows";
   tailor_mark_execution_end(outer);  // with what was begun in it
   EXPECT_EQ(slot->execution, 0u);
-  for (int i = 0; i < 10; ++i) tailor_mark_execution_begin(outer, 1);
-  EXPECT_EQ(slot->execution, 0u) << "too deep to know";
-  for (int i = 0; i < 10; ++i) tailor_mark_execution_end(outer);
+  for (int i = 0; i < 64; ++i) tailor_mark_execution_begin(outer, 1);
+  tailor_mark_execution_begin(inner, 1);
+  EXPECT_EQ(slot->execution, number_of(outer)) << "what begins too deep changes nothing";
+  for (int i = 0; i < 64; ++i) tailor_mark_execution_end(outer);
   EXPECT_EQ(slot->execution, 0u);
   tailor_mark_execution_begin(inner, 1);
   EXPECT_EQ(slot->execution, number_of(inner));
   tailor_mark_execution_end(inner);
+}
+
+// What a sampler needs that reads no log: for whom the thread works.
+TEST_F(AgentTest, SlotsSayWhatTheThreadWorksOn) {
+  start();
+  const v1::Hello hello = daemon_.accept();
+  EXPECT_EQ(hello.slot_state(), offsetof(tailor_slot, state_of));
+  ASSERT_NE(tailor_thread_slot(), nullptr);
+  const auto* slot = reinterpret_cast<const tailor_slot*>(tailor_thread_slot());
+  const auto state = [slot] { return slot->states[slot->state_of & 1]; };
+  const std::uint32_t parse = tailor_component_declare("parse");
+  const std::uint64_t execution = tailor_execution_begin(5, nullptr, 0);
+  tailor_mark_execution_begin(execution, 5);
+  tailor_mark_pipeline_begin(3);
+  tailor_mark_component_begin(parse);
+  EXPECT_EQ(state().execution, execution);
+  EXPECT_EQ(state().plan, 5u);
+  EXPECT_EQ(state().work, std::uint64_t{3} << 32 | parse);
+  tailor_mark_morsel_begin(4, 0, 100);
+  EXPECT_EQ(state().work, std::uint64_t{4} << 32) << "what operators do begins";
+  tailor_mark_execution_end(execution);
+  EXPECT_EQ(state().execution, 0u);
+  EXPECT_EQ(state().work, 0u);
 }
 
 TEST_F(AgentTest, SendsAgainWhatIsLive) {

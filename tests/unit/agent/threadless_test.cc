@@ -175,6 +175,8 @@ TEST_F(ThreadlessTest, AreasSurviveAForkWhereTheHostAsksForIt) {
   pid_t child = ::fork();
   if (child == 0) {
     bool same = tailor_thread_slot() == slot && tailor_tag(&plan, 1, 0) == tag;
+    const auto* whole = reinterpret_cast<const tailor_slot*>(slot);
+    same = same && whole->states[whole->state_of & 1].execution == 0;  // that was the parent's
     *slot = 77;
     std::uint64_t own = tailor_execution_begin(plan.id, nullptr, 0);
     tailor_mark_execution_begin(own, plan.id);
