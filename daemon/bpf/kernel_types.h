@@ -21,8 +21,20 @@ struct thread_struct {
   unsigned long fsbase;
 };
 
+/* As large as the kernel's: an array of them is gone through by its size. */
+struct upid {
+  int nr;
+  void* ns;
+};
+
+struct pid {
+  unsigned int level;
+  struct upid numbers[1];
+};
+
 struct task_struct {
   struct thread_struct thread;
+  struct pid* thread_pid;
   int pid;
   int tgid;
   __u64 start_boottime;

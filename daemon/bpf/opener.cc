@@ -41,8 +41,9 @@ bool samples_switches(const CaptureOptions& options) {
 bool wants_bpf(const CaptureOptions& options) {
   if (options.sampled_by != SampledBy::kAuto) return options.sampled_by == SampledBy::kBpf;
   if (options.aggregate > 0 || (samples_switches(options) && !options.callchain)) return true;
-  const bool adaptive = options.stacks == capture::Stacks::kAdaptive && !options.callchain;
-  if (adaptive && std::ranges::any_of(options.events, suits)) return true;
+  // It tells which samples need a stack, and what the slot of the thread says: perf has no slots.
+  const bool with_stacks = options.stacks != capture::Stacks::kNone && !options.callchain;
+  if (with_stacks && std::ranges::any_of(options.events, suits)) return true;
   return std::ranges::any_of(options.events, [&](const EventSpec& event) {
     return suits(event) && capture::bpf_sees_more(event, options.exclude_kernel);
   });
@@ -130,7 +131,7 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
   add_rows(rest, true);
   if (options.aggregate > 0) {
     rest.reasons.push_back(
-        fmt::format("samples are added up in the kernel for {:g} s, by thread, instruction and tag",
+        fmt::format("samples are added up in the kernel for {:g} s, by thread, instruction, tag and state",
                     static_cast<double>(options.aggregate) / 1e9));
   }
   rest.events.clear();

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "daemon/capture/decode/register_masks.h"
+#include "tailor/thread_area.h"
 
 namespace tailor::bpf {
 namespace {
@@ -36,16 +37,29 @@ std::uint64_t value_of(const tailor_bpf_sample& sample, const Brought& brought, 
       return brought.anchor.frame_pointer;
     case capture::kUpperStackPlace:
       return brought.upper_at;
+    case capture::kExecutionPlace:
+      return sample.state.execution;
+    case capture::kPlanPlace:
+      return sample.state.plan;
+    case capture::kWorkPlace:
+      return sample.state.work;
     default:
       return sample.registers[place_of(perf_register)];
   }
+}
+
+static_assert(TAILOR_BPF_NO_SLOT == capture::kNoSlot && TAILOR_BPF_UNREAD_SLOT == capture::kSlotUnread);
+
+// Whether the process is one whose slots have states, be there one or not.
+bool was_asked_for_state(const tailor_bpf_state& state) {
+  return state.execution != TAILOR_NO_STATE || state.plan != TAILOR_BPF_NOT_ASKED;
 }
 
 // What a sample brings besides its registers.
 enum class Brings : std::uint8_t { kNothing, kStack, kStackAndObjects };
 
 capture::EventFormat format_of(const capture::EventSpec& event, std::size_t source, bool all_registers,
-                               Brings brings) {
+                               Brings brings, bool state) {
   const bool stack = brings != Brings::kNothing;
   capture::EventFormat format;
   format.source = static_cast<std::uint16_t>(source);
@@ -58,6 +72,7 @@ capture::EventFormat format_of(const capture::EventSpec& event, std::size_t sour
       kSlot | (all_registers || stack ? capture::kGeneralRegisters
                                       : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP));
   if (stack) format.regs_user |= capture::kAnchorPlaces;
+  if (state) format.regs_user |= capture::kStatePlaces;
   format.period = event.period;
   format.part = event.part;
   return format;
@@ -68,12 +83,16 @@ capture::EventFormat format_of(const capture::EventSpec& event, std::size_t sour
 capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers, bool stacks,
                               std::optional<std::uint16_t> switches) {
   capture::RingLayout layout;
-  for (const Brings brings : {Brings::kNothing, Brings::kStack, Brings::kStackAndObjects}) {
-    if (brings != Brings::kNothing && !stacks) continue;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      const auto number = static_cast<std::uint16_t>(layout.formats.size());
-      layout.formats.push_back(format_of(events[i], i, all_registers, brings));
-      layout.ids.push_back({number + std::uint64_t{1}, number});
+  const auto add = [&layout](const capture::EventFormat& format) {
+    const auto number = static_cast<std::uint16_t>(layout.formats.size());
+    layout.formats.push_back(format);
+    layout.ids.push_back({number + std::uint64_t{1}, number});
+  };
+  for (const bool state : {false, true}) {
+    for (const Brings brings : {Brings::kNothing, Brings::kStack, Brings::kStackAndObjects}) {
+      if (brings != Brings::kNothing && !stacks) continue;
+      for (std::size_t i = 0; i < events.size(); ++i)
+        add(format_of(events[i], i, all_registers, brings, state));
     }
   }
   if (!switches) return layout;
@@ -83,17 +102,19 @@ capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, boo
                      PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
   slot.regs_user = kSlot | kWait;
   slot.period = 1;
-  const auto number = static_cast<std::uint16_t>(layout.formats.size());
-  layout.formats.push_back(slot);
-  layout.ids.push_back({number + std::uint64_t{1}, number});
+  add(slot);
+  slot.regs_user |= capture::kStatePlaces;
+  add(slot);
   return layout;
 }
 
 bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& sample, const Brought& brought,
                    TimeNs time, std::vector<std::byte>& out) {
   const std::span<const std::byte> stack = brought.stack;
+  const bool state = was_asked_for_state(sample.state);
   const auto found = std::ranges::find_if(layout.formats, [&](const capture::EventFormat& each) {
-    return each.source == sample.source && !!(each.sample_type & PERF_SAMPLE_STACK_USER) == !stack.empty() &&
+    return each.source == sample.source && !!(each.regs_user & capture::kStatePlaces) == state &&
+           !!(each.sample_type & PERF_SAMPLE_STACK_USER) == !stack.empty() &&
            !!(each.sample_type & PERF_SAMPLE_RAW) == (!stack.empty() && !brought.objects.empty());
   });
   if (found == layout.formats.end()) return false;
@@ -149,6 +170,8 @@ bool encode_sum(const capture::RingLayout& layout, const tailor_bpf_sum_key& key
   sample.kernel = key.kernel;
   sample.has_registers = key.has_registers;
   sample.slot_tag = key.tag;
+  sample.state = key.state;
+  sample.state.execution = sum.execution;
   for (unsigned each : {PERF_REG_X86_R13, PERF_REG_X86_R15}) sample.registers[place_of(each)] = key.tag;
   sample.registers[place_of(PERF_REG_X86_IP)] = key.user_ip;
   return encode_sample(layout, sample, {}, time, out);

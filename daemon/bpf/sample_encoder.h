@@ -16,9 +16,9 @@
 namespace tailor::bpf {
 
 // The layout of the records of `events`: a format and an id for each, and with `stacks` two more each, for
-// samples that bring their stack, and those that bring the objects of their thread too; with `switches` a
-// last one for the slots of threads that leave the CPU, of that source. Ring and process are the caller's to
-// set. Pure.
+// samples that bring their stack, and those that bring the objects of their thread too; then all of them once
+// more for samples with a state; with `switches` at the end two, without a state and with one, for the slots
+// of threads that leave the CPU, of that source. Ring and process are the caller's to set. Pure.
 capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers, bool stacks,
                               std::optional<std::uint16_t> switches = std::nullopt);
 

@@ -21,11 +21,9 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Of a slot, what is read at a switch, and of a sample. */
-#define WAITS_END (__builtin_offsetof(struct tailor_slot, waits_at) + sizeof(__u64))
-#define OBJECTS_END (__builtin_offsetof(struct tailor_slot, objects_at) + sizeof(__u64))
+/* Of a slot, what is read. */
+#define SLOT_END (__builtin_offsetof(struct tailor_slot, states) + 2 * sizeof(struct tailor_thread_state))
 
-/* Wake the reader at this many bytes in the ring. */
 /* The daemon is woken when the ring holds so much. It changes that while the program runs. */
 volatile __u64 wakeup_bytes = 1 << 17;
 
@@ -135,38 +133,82 @@ static __always_inline void copy_registers(const struct pt_regs* from, struct ta
   to->registers[16] = from->r15;
 }
 
-/* The address of the thread's slot, 0: it has none. */
-static __always_inline const struct tailor_slot* find_slot(const struct tailor_bpf_process* process) {
+/* Where the thread keeps the address of its slot. */
+static __always_inline const void* slot_place(const struct tailor_bpf_process* process) {
   struct task_struct* task = bpf_get_current_task_btf();
   unsigned long base = BPF_CORE_READ(task, thread.fsbase);
-  const struct tailor_slot* slot = 0;
-  if (bpf_probe_read_user(&slot, sizeof slot, (const void*)(base + process->slot_offset)) != 0) return 0;
-  return slot;
+  return (const void*)(base + process->slot_offset);
 }
 
-/* What a sample takes from the slot. */
+/* The thread's number in its own pid namespace. */
+static __always_inline __u32 own_number(void) {
+  const struct pid* pid = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
+  const unsigned int level = BPF_CORE_READ(pid, level);
+  return BPF_CORE_READ(pid, numbers[level].nr);
+}
+
+/* Copies the thread's slot. What the thread keeps may name the slot of another one: a worker of io_uring has
+ * its creator's thread registers, and the memory of a thread that ends is given to the next. Returns 0 or why
+ * not. */
+static __always_inline __u64 copy_slot(const struct tailor_bpf_process* process, struct tailor_slot* copy) {
+  const struct tailor_slot* slot = 0;
+  if (bpf_probe_read_user(&slot, sizeof slot, slot_place(process)) != 0) return TAILOR_BPF_UNREAD_SLOT;
+  if (!slot) return TAILOR_BPF_NO_SLOT;
+  if (bpf_probe_read_user(copy, SLOT_END, slot) != 0) return TAILOR_BPF_UNREAD_SLOT;
+  return copy->tid == own_number() ? 0 : TAILOR_BPF_NO_SLOT;
+}
+
+static __always_inline void say_no_state(struct tailor_bpf_state* state, __u64 why) {
+  state->execution = TAILOR_NO_STATE;
+  state->plan = why;
+  state->work = 0;
+}
+
+/* Which of the two copies counts stands beside them, and the thread is stopped here: what was read is whole.
+ */
+static __always_inline void take_state(const struct tailor_slot* copy, struct tailor_bpf_state* state) {
+  if (copy->state != TAILOR_AREA_LIVE) {
+    say_no_state(state, TAILOR_BPF_UNREAD_SLOT);
+    return;
+  }
+  const struct tailor_thread_state* current = copy->state_of & 1 ? &copy->states[1] : &copy->states[0];
+  state->execution = current->execution;
+  state->plan = current->plan;
+  state->work = current->work;
+}
+
+/* What a sample takes from the slot, in one read. */
 struct slot_words {
-  __u64 tag, objects_at;
+  __u64 tag, objects_at, waits_at;
+  struct tailor_bpf_state state;
 };
 
-static __always_inline struct slot_words read_slot(const struct tailor_bpf_process* process) {
+static __always_inline void read_slot(const struct tailor_bpf_process* process, struct slot_words* words) {
   struct tailor_slot copy;
-  struct slot_words none = {};
-  if (!(process->flags & TAILOR_BPF_TAG_SLOT)) return none;
-  const struct tailor_slot* slot = find_slot(process);
-  if (!slot || bpf_probe_read_user(&copy, OBJECTS_END, slot) != 0) return none;
-  struct slot_words words = {copy.tag, copy.objects_at};
-  return words;
+  words->tag = words->objects_at = words->waits_at = 0;
+  say_no_state(&words->state, TAILOR_BPF_NOT_ASKED);
+  const __u32 has_state = process->flags & TAILOR_BPF_HAS_STATE;
+  if (!(process->flags & TAILOR_BPF_TAG_SLOT) && !has_state) return;
+  const __u64 why_not = copy_slot(process, &copy);
+  if (why_not) {
+    if (has_state) say_no_state(&words->state, why_not);
+    return;
+  }
+  if (process->flags & TAILOR_BPF_TAG_SLOT) {
+    words->tag = copy.tag;
+    words->objects_at = copy.objects_at;
+  }
+  words->waits_at = copy.waits_at;
+  if (has_state) take_state(&copy, &words->state);
 }
 
 /* Whether the thread works for an execution that is not drawn. Where that cannot be read, the daemon looks.
  */
 static __always_inline int is_not_drawn(const struct tailor_bpf_process* process) {
+  struct tailor_slot copy;
   if (!process->drawn_ppm || !(process->flags & TAILOR_BPF_HAS_SLOTS)) return 0;
-  const struct tailor_slot* slot = find_slot(process);
-  __u64 execution = 0;
-  if (!slot || bpf_probe_read_user(&execution, sizeof execution, &slot->execution) != 0) return 0;
-  return execution && !tailor_draws(execution, process->drawn_ppm);
+  if (copy_slot(process, &copy) != 0) return 0;
+  return copy.execution && !tailor_draws(copy.execution, process->drawn_ppm);
 }
 
 static __always_inline void count_not_drawn(struct bpf_perf_event_data* ctx,
@@ -176,20 +218,17 @@ static __always_inline void count_not_drawn(struct bpf_perf_event_data* ctx,
   __sync_fetch_and_add(&count->not_drawn, 1);
 }
 
-/* The whole slot, and what the engine says there that the thread waits for. */
-static __always_inline void read_slot_and_wait(const struct tailor_bpf_process* process,
-                                               struct tailor_bpf_sample* sample) {
-  const struct tailor_slot* slot = find_slot(process);
-  struct tailor_slot copy;
+/* And what the engine says there that the thread waits for. */
+static __always_inline void take_slot(const struct slot_words* slot, struct tailor_bpf_sample* sample) {
   __u32 word = 0;
-  if (!slot || bpf_probe_read_user(&copy, WAITS_END, slot) != 0) return;
-  sample->slot_tag = copy.tag;
-  if (copy.waits_at && bpf_probe_read_user(&word, sizeof word, (const void*)copy.waits_at) == 0)
+  sample->slot_tag = slot->tag;
+  sample->state = slot->state;
+  if (slot->waits_at && bpf_probe_read_user(&word, sizeof word, (const void*)slot->waits_at) == 0)
     sample->waits_for = word;
 }
 
 static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_perf_event_data* ctx, __u64 id,
-                                 __u32 recording, const struct pt_regs* user, __u64 slot_tag) {
+                                 __u32 recording, const struct pt_regs* user, const struct slot_words* slot) {
   sample->time = bpf_ktime_get_ns();
   sample->period = ctx->sample_period;
   sample->ip = ctx->regs.rip;
@@ -201,8 +240,9 @@ static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_pe
   sample->source = bpf_get_attach_cookie(ctx);
   sample->kernel = (ctx->regs.cs & 3) == 0;
   copy_registers(user, sample);
-  sample->slot_tag = slot_tag;
+  sample->slot_tag = slot->tag;
   sample->waits_for = 0;
+  sample->state = slot->state;
 }
 
 /* Whether the sample says whose it is without its stack, or nothing could. */
@@ -220,15 +260,18 @@ static __always_inline int is_known(const struct tailor_bpf_process* process, __
 /* Adds the sample to its sum. 0 if there is no room, or the map was busy with what this sample interrupted.
  */
 static __always_inline int add_up(struct bpf_perf_event_data* ctx, const struct tailor_bpf_process* process,
-                                  __u64 id, const struct pt_regs* user, __u64 slot_tag) {
+                                  __u64 id, const struct pt_regs* user, const struct slot_words* slot) {
   struct tailor_bpf_sum_key key = {.recording = process->recording,
                                    .pid = id >> 32,
                                    .tid = (__u32)id,
                                    .source = bpf_get_attach_cookie(ctx),
                                    .kernel = (ctx->regs.cs & 3) == 0,
                                    .has_registers = user->cs != 0,
-                                   .user_ip = user->rip};
-  if (process->flags & TAILOR_BPF_TAG_SLOT) key.tag = slot_tag;
+                                   .user_ip = user->rip,
+                                   .state = slot->state};
+  if (key.state.execution && key.state.execution != TAILOR_NO_STATE)
+    key.state.execution = TAILOR_BPF_SOME_EXECUTION;
+  if (process->flags & TAILOR_BPF_TAG_SLOT) key.tag = slot->tag;
   if (process->flags & TAILOR_BPF_TAG_R13) key.tag = user->r13;
   if (process->flags & TAILOR_BPF_TAG_R15) key.tag = user->r15;
   __u32 zero = 0;
@@ -245,6 +288,7 @@ static __always_inline int add_up(struct bpf_perf_event_data* ctx, const struct 
   __sync_fetch_and_add(&sum->weight, ctx->sample_period);
   sum->last = bpf_ktime_get_ns();
   sum->ip = ctx->regs.rip;
+  sum->execution = slot->state.execution;
   sum->cpu = bpf_get_smp_processor_id();
   return 1;
 }
@@ -253,9 +297,9 @@ static __always_inline int add_up(struct bpf_perf_event_data* ctx, const struct 
 static __always_inline void read_anchor(const struct tailor_bpf_process* process,
                                         struct tailor_bpf_anchor* anchor) {
   if (!(process->flags & TAILOR_BPF_HAS_SLOTS)) return;
-  const struct tailor_slot* slot = find_slot(process);
-  __u64 at = 0;
-  if (!slot || bpf_probe_read_user(&at, sizeof at, &slot->anchor_at) != 0 || !at) return;
+  struct tailor_slot copy;
+  if (copy_slot(process, &copy) != 0 || !copy.anchor_at) return;
+  const __u64 at = copy.anchor_at;
   if (bpf_probe_read_user(anchor, sizeof *anchor, (const void*)at) != 0) anchor->stack_pointer = 0;
 }
 
@@ -324,21 +368,22 @@ int take_sample(struct bpf_perf_event_data* ctx) {
 
   struct pt_regs user = {};
   read_user_registers(ctx, &user);
-  struct slot_words slot = read_slot(process);
+  struct slot_words slot;
+  read_slot(process, &slot);
   int with_stack = (process->flags & TAILOR_BPF_STACK_ALWAYS) ||
                    ((process->flags & TAILOR_BPF_STACK_UNKNOWN) && !is_known(process, pid, &user, &slot));
   if (!with_stack && (summed_sources >> (bpf_get_attach_cookie(ctx) & 63) & 1) &&
-      add_up(ctx, process, id, &user, slot.tag)) {
+      add_up(ctx, process, id, &user, &slot)) {
     __sync_fetch_and_add(&count->summed, 1);
   } else if (!with_stack) {
     struct tailor_bpf_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
     if (!sample) goto lost;
-    fill(sample, ctx, id, recording, &user, slot.tag);
+    fill(sample, ctx, id, recording, &user, &slot);
     bpf_ringbuf_submit(sample, wakeup_flags());
   } else if (slot.objects_at != 0) {
     struct tailor_bpf_object_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
     if (!sample) goto lost;
-    fill(&sample->sample, ctx, id, recording, &user, slot.tag);
+    fill(&sample->sample, ctx, id, recording, &user, &slot);
     sample->stack_bytes = TAILOR_BPF_OBJECT_STACK_BYTES;
     if (bpf_probe_read_user(sample->stack, TAILOR_BPF_OBJECT_STACK_BYTES, (const void*)user.rsp) != 0)
       sample->stack_bytes = read_stack(sample->stack, user.rsp);
@@ -351,14 +396,14 @@ int take_sample(struct bpf_perf_event_data* ctx) {
     if (anchor.stack_pointer > user.rsp) {
       struct tailor_bpf_anchored_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
       if (!sample) goto lost;
-      fill(&sample->whole.sample, ctx, id, recording, &user, slot.tag);
+      fill(&sample->whole.sample, ctx, id, recording, &user, &slot);
       sample->whole.stack_bytes = read_stack(sample->whole.stack, user.rsp);
       copy_upper_stack(sample, user.rsp, &anchor);
       bpf_ringbuf_submit(sample, wakeup_flags());
     } else {
       struct tailor_bpf_stack_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
       if (!sample) goto lost;
-      fill(&sample->sample, ctx, id, recording, &user, slot.tag);
+      fill(&sample->sample, ctx, id, recording, &user, &slot);
       sample->stack_bytes = read_stack(sample->stack, user.rsp);
       bpf_ringbuf_submit(sample, wakeup_flags());
     }
@@ -372,16 +417,21 @@ lost:
   return 0;
 }
 
-/* The tag of a thread that leaves the CPU, and what its engine says that it waits for, where the process
- * keeps its tags in memory: the sample of the switch, which is perf's, has none. The tracepoint comes right
- * before it, still in the thread that leaves.
+/* The tag and the state of a thread that leaves the CPU, and what its engine says that it waits for, where
+ * the process keeps these in memory: the sample of the switch, which is perf's, has none. The tracepoint
+ * comes right before it, still in the thread that leaves.
  */
 SEC("raw_tp/sched_switch")
 int take_slot_at_switch(struct bpf_raw_tracepoint_args* ctx) {
   __u64 id = bpf_get_current_pid_tgid();
   __u32 pid = id >> 32;
   struct tailor_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  if (!process || (process->flags & TAILOR_BPF_SILENT) || !(process->flags & TAILOR_BPF_TAG_SLOT)) return 0;
+  if (!process || (process->flags & TAILOR_BPF_SILENT)) return 0;
+  if (!(process->flags & (TAILOR_BPF_TAG_SLOT | TAILOR_BPF_HAS_STATE))) return 0;
+  /* Of a thread without a slot the log says what there is to say. */
+  struct slot_words slot;
+  read_slot(process, &slot);
+  if (slot.state.execution == TAILOR_NO_STATE && slot.state.plan == TAILOR_BPF_NO_SLOT) return 0;
   __u32 recording = process->recording;
   struct tailor_bpf_counts* count = bpf_map_lookup_elem(&counts, &recording);
   if (!count) return 0;
@@ -399,7 +449,7 @@ int take_slot_at_switch(struct bpf_raw_tracepoint_args* ctx) {
   sample->cpu = bpf_get_smp_processor_id();
   sample->source = TAILOR_BPF_SWITCH;
   sample->has_registers = 1;
-  read_slot_and_wait(process, sample);
+  take_slot(&slot, sample);
   bpf_ringbuf_submit(sample, wakeup_flags());
   return 0;
 }
@@ -441,7 +491,10 @@ int begin_at_exec(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   __u32 pid = BPF_CORE_READ(task, tgid);
   struct tailor_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  if (!process || !(process->flags & TAILOR_BPF_WAIT_EXEC)) return 0;
+  if (!process) return 0;
+  /* The agent was one of the program before: where that had its slots is anything now. */
+  process->flags &= ~TAILOR_BPF_AGENT;
+  if (!(process->flags & TAILOR_BPF_WAIT_EXEC)) return 0;
   process->flags &= ~TAILOR_BPF_WAIT_EXEC;
   __u32 here = bpf_get_smp_processor_id();
   struct tailor_bpf_cpu* cpu = bpf_map_lookup_elem(&cpus, &here);

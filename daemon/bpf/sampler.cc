@@ -254,6 +254,7 @@ void Sampler::tell_agent(pid_t pid, const capture::AgentTag* tags) {
     value.flags |= TAILOR_BPF_REGISTERED;
     if (value.slot_offset != 0) value.flags |= TAILOR_BPF_HAS_SLOTS;
     if (tags->slot_offset != 0) value.flags |= TAILOR_BPF_TAG_SLOT;
+    if (value.slot_offset != 0 && tags->slot_has_state) value.flags |= TAILOR_BPF_HAS_STATE;
     if (tags->reg == capture::TagRegister::kR13) value.flags |= TAILOR_BPF_TAG_R13;
     if (tags->reg == capture::TagRegister::kR15) value.flags |= TAILOR_BPF_TAG_R15;
   }

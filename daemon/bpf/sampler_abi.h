@@ -29,13 +29,15 @@
 
 #define TAILOR_BPF_HAS_SLOTS 512u /* `slot_offset` is known, whether tags are there or not */
 
+#define TAILOR_BPF_HAS_STATE 1024u /* these slots say for whom the thread works */
+
 /* Nothing is taken of such a process. */
 #define TAILOR_BPF_SILENT (TAILOR_BPF_WAIT_EXEC | TAILOR_BPF_HELD)
 
 /* All that an agent has said */
 #define TAILOR_BPF_AGENT                                                                   \
   (TAILOR_BPF_REGISTERED | TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15 | TAILOR_BPF_TAG_SLOT | \
-   TAILOR_BPF_HAS_SLOTS)
+   TAILOR_BPF_HAS_SLOTS | TAILOR_BPF_HAS_STATE)
 
 /* Value of the map of processes; the key is the process id (tgid) in the first pid namespace. */
 struct tailor_bpf_process {
@@ -74,6 +76,16 @@ struct tailor_bpf_counts {
   __u64 not_drawn_ns; /* CPU time that those of timers stand for */
 };
 
+/* For whom the thread works, by its slot: a tailor_thread_state, or why there is none. */
+struct tailor_bpf_state {
+  __u64 execution; /* TAILOR_NO_STATE: there is none */
+  __u64 plan;      /* then one of these */
+  __u64 work;
+};
+#define TAILOR_BPF_NOT_ASKED 0 /* the process is none whose slots have it */
+#define TAILOR_BPF_NO_SLOT 1
+#define TAILOR_BPF_UNREAD_SLOT 2 /* its memory is not resident, or it is none of a thread that lives */
+
 /* Registers in the order of asm/perf_regs.h without segments and flags: AX BX CX DX SI DI BP SP IP R8 .. R15.
  */
 #define TAILOR_BPF_REGISTERS 17
@@ -94,12 +106,15 @@ struct tailor_bpf_sample {
   __u64 registers[TAILOR_BPF_REGISTERS];
   __u64 slot_tag;  /* the word in the thread's memory slot, 0: none, or it cannot be read */
   __u64 waits_for; /* of a thread that leaves the CPU: the word at tailor_slot.waits_at, 0: as above */
+  struct tailor_bpf_state state;
 };
 
 /* tailor_bpf_sample.source of what is no sample, but the slot of a thread that leaves the CPU */
 #define TAILOR_BPF_SWITCH 0xffff
 
-/* Samples that are added up: those of one thread at one instruction under one tag, in one mode. */
+/* Samples that are added up: those of one thread at one instruction under one tag, in one mode, for one plan,
+ * pipeline and component. Executions follow each other too fast for sums of their own: the last one stands
+ * for all of them. */
 struct tailor_bpf_sum_key {
   __u32 recording;
   __u32 pid, tid;
@@ -107,15 +122,18 @@ struct tailor_bpf_sum_key {
   __u8 kernel;        /* as in tailor_bpf_sample */
   __u8 has_registers; /* the two below are known */
   __u64 user_ip;
-  __u64 tag; /* the word where the process keeps its tags */
+  __u64 tag;                     /* the word where the process keeps its tags */
+  struct tailor_bpf_state state; /* with TAILOR_BPF_SOME_EXECUTION in the place of any */
 };
+#define TAILOR_BPF_SOME_EXECUTION 1
 
 struct tailor_bpf_sum {
   __u64 samples;
   __u64 weight; /* their periods */
   __u64 last;   /* CLOCK_MONOTONIC, ns, of one of the last */
-  __u64 ip;     /* of that one */
-  __u32 cpu;    /* of that one */
+  __u64 ip;     /* of that one, as what follows */
+  __u64 execution;
+  __u32 cpu;
   __u32 zero;
 };
 

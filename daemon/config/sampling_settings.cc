@@ -24,7 +24,8 @@ Setting<SamplingOptions> aggregate() {
         return app
             .add_option_function<double>(
                 flags, [&options](double seconds) { options.aggregate = static_cast<TimeNs>(seconds * 1e9); },
-                "Add samples up in the kernel, by thread, instruction and tag, over intervals of this number "
+                "Add samples up in the kernel, by thread, instruction, tag and state, over intervals of this "
+                "number "
                 "of seconds. This gives less data and work, but times and executions are known only to the "
                 "interval. Needs BPF; without BPF each sample is a record")
             ->check(CLI::Range(0.1, 60.0));

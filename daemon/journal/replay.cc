@@ -8,7 +8,7 @@
 
 namespace tailor::journal {
 
-Result<ReplayReport> replay(store::Input& journal, profile::ProfileSink& sink) {
+Result<ReplayReport> replay(store::Input& journal, profile::ProfileSink& sink, bool slot_states) {
   JournalReader reader(journal);
   Status header = reader.check_header();
   if (!header.ok()) return header.error();
@@ -23,7 +23,9 @@ Result<ReplayReport> replay(store::Input& journal, profile::ProfileSink& sink) {
     if (record.has_start() != !pipeline.has_value() || report.complete)
       return reader.damage("is out of place");
     if (record.has_start()) {
-      pipeline.emplace(sink, decode(record.start()));
+      pipeline::PipelineOptions options = decode(record.start());
+      options.slot_states = slot_states;
+      pipeline.emplace(sink, options);
     } else if (record.has_end()) {
       report.complete = true;
     } else if (Status given = deliver(record, *pipeline); !given.ok()) {

@@ -20,7 +20,9 @@ struct ReplayReport {
 
 // Gives the journal's inputs to a pipeline that ends in `sink`. Damage is an error that says where; what came
 // before it has been given. A journal whose writer died ends early, which is no error: see the report.
-Result<ReplayReport> replay(store::Input& journal, profile::ProfileSink& sink);
+// Without `slot_states` it is as if no sample had brought the state of its thread, and logs say all: to
+// compare the two.
+Result<ReplayReport> replay(store::Input& journal, profile::ProfileSink& sink, bool slot_states = true);
 
 // `tailor replay JOURNAL -o FILE`: writes the profile to `output`, as `how` says (store::open_output). Where
 // it fails, a file of that name stays as it was.

@@ -15,21 +15,18 @@ Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
       options_(options),
       shares_(options_.limits),
       table_(options_.limits),
+      accounts_(table_),
+      mappings_(sink_, table_, options_.limits.mappings),
       messages_(table_, timeline_, options_.limits, sink_, problems_, shares_, options_.all_marks),
+      lives_(sink_, table_, accounts_, messages_, mappings_),
       sorter_(options_.most_pending),
-      kernel_code_(sink_) {}
+      kernel_code_(sink_),
+      samples_(sink_, table_, accounts_, messages_.waits(), off_cpu_, options_.slot_states) {}
 
 void Pipeline::on_recording(const profile::RecordingInfo& info) {
   off_cpu_.set_sources(info.sources);
-  on_cpu_.clear();
-  for (const profile::Source& source : info.sources) {
-    if (source.index >= on_cpu_.size()) on_cpu_.resize(source.index + 1u);
-    on_cpu_[source.index] = source.unit == profile::Unit::kNsOnCpu;
-  }
   messages_.recorded(info.start, info.wall_clock_ns, info.drawn_ppm);
-  recording_ = info;
-  recording_.wait_names = messages_.waits().names();
-  sink_.on_recording(recording_);
+  samples_.recorded(info);
 }
 
 void Pipeline::on_clock(const clock::Conversion& piece, bool restarted) {
@@ -47,11 +44,10 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   entry.record.comm = process.comm;
   entry.record.cgroup = process.cgroup;
   entry.record_changed = true;
-  map_areas(entry, process);
-  if (!process.mappings.empty() || !process.memory.empty()) take_look(entry, process);
+  mappings_.seen(entry, process, now_);
   if (process.agent_thread == 0) return;
   entry.state.set_agent_thread(process.agent_thread);
-  name_agent(entry);
+  tell_agent(sink_, entry);
 }
 
 void Pipeline::on_ring(const capture::RingLayout& layout) {
@@ -61,7 +57,7 @@ void Pipeline::on_ring(const capture::RingLayout& layout) {
     problems_.add({}, opened.error().message);
     return;
   }
-  cpu_wide_ = cpu_wide_ || (layout.pid < 0 && layout.pid != capture::kOfKernelCode);
+  if (layout.pid < 0 && layout.pid != capture::kOfKernelCode) accounts_.expect_others();
 }
 
 void Pipeline::on_chunk(const capture::RingChunk& chunk) {
@@ -109,12 +105,12 @@ void Pipeline::on_ring_closed(capture::RingIndex ring) {
 // whose parent alone is known to be sampled stay until nothing is sampled.
 void Pipeline::on_capture_ended(const CaptureEnded& event) {
   if (event.records_filtered != 0) {
-    nobodys_.received += event.samples_filtered;
-    nobodys_.filtered += event.samples_filtered;
-    nobodys_.records_filtered += event.records_filtered;
-    nobodys_changed_ = true;
+    profile::Accounting& nobodys = accounts_.of(nullptr);
+    nobodys.received += event.samples_filtered;
+    nobodys.filtered += event.samples_filtered;
+    nobodys.records_filtered += event.records_filtered;
   }
-  if (event.broken_rings != 0) accounting(table_.find(event.process)).broken_rings += event.broken_rings;
+  if (event.broken_rings != 0) accounts_.of(table_.find(event.process)).broken_rings += event.broken_rings;
   if (event.goes_on) return;
   const std::int32_t pid = rings_.may_sample() ? event.process.pid : capture::OffCpuTracker::kAllProcesses;
   cuts_.push_back({pid, event.time});
@@ -136,9 +132,78 @@ void Pipeline::advance(TimeNs now) {
 void Pipeline::flush(TimeNs now) {
   now_ = std::max(now_, now);
   messages_.flush(now_);
-  while (look_again(now)) {
+  while (take_look(now)) {
   }
   move_watermark(now);
+}
+
+// What leaves the sorter.
+struct Pipeline::Leaving {
+  Pipeline& to;
+  void operator()(const capture::Batch& batch, capture::Event& event) { to.handle(batch, event); }
+  void operator()(const capture::Batch& batch, const capture::PackedSample& sample) {
+    if (to.samples_.take(sample)) return;
+    capture::Event event = sample.event();
+    to.handle(batch, event);
+  }
+};
+
+// What a look saw counts for what comes behind it. Whether there was one.
+bool Pipeline::take_look(TimeNs watermark) {
+  const auto look = mappings_.take_due(watermark);
+  if (!look) return false;
+  if (look->time > sorter_.watermark()) sorter_.advance(look->time, Leaving{*this});
+  samples_.settle();
+  mappings_.apply(*look);
+  return true;
+}
+
+void Pipeline::move_watermark(TimeNs watermark) {
+  if (watermark <= sorter_.watermark()) {
+    tell_changes();
+    return;
+  }
+  (void)take_look(watermark);
+  sorter_.advance(watermark, Leaving{*this});
+  messages_.attributed(watermark);
+  samples_.settle();
+  cut_waits(watermark);
+  samples_.flush();
+  tell_regions();
+  tell_changes();
+  sink_.on_watermark(watermark);
+  table_.for_each([&](ProcessEntry& entry) {
+    entry.state.trim(watermark);
+    entry.not_drawn.trim(watermark);
+    entry.untagged.trim(watermark);
+    messages_.measure(entry);
+  });
+  if (table_.trim(watermark) != 0) samples_.forget_processes();
+}
+
+// Of the regions of memory those that have samples, where not all marks are kept anyway.
+void Pipeline::tell_regions() {
+  table_.for_each([&](ProcessEntry& entry) {
+    const std::vector<process::RegionChange> changes = entry.state.take_found_regions();
+    if (changes.empty() || options_.all_marks) return;
+    std::vector<profile::ActivityRecord> records;
+    for (const process::RegionChange& change : changes) {
+      const process::Region& region = change.region;
+      const auto kind = change.begins ? TAILOR_LOG_REGION_ADD : TAILOR_LOG_REGION_REMOVE;
+      records.push_back({change.time, entry.id(), region.tid, kind, region.kind, region.base,
+                         change.begins ? region.end - region.base : 0});
+    }
+    sink_.on_activity(records);
+  });
+}
+
+// A wait that is not over when the recording is has lasted until then.
+void Pipeline::cut_waits(TimeNs watermark) {
+  std::erase_if(cuts_, [&](const CutWaits& cut) {
+    if (cut.time > watermark) return false;
+    for (capture::Batch& wait : off_cpu_.cut(cut.pid, cut.time)) samples_.take(wait, wait.events.front());
+    return true;
+  });
 }
 
 TimeNs Pipeline::settled() {
@@ -151,6 +216,7 @@ TimeNs Pipeline::settled() {
 
 PipelineStats Pipeline::stats() const {
   PipelineStats stats = stats_;
+  stats.samples = samples_.samples();
   stats.watermark = sorter_.watermark();
   stats.late = sorter_.counts().late;
   stats.undecoded = rings_.undecoded();
@@ -170,7 +236,7 @@ void Pipeline::adopt_nameless(const capture::RingLayout& layout, capture::Batch&
 }
 
 profile::Accounting Pipeline::total() {
-  profile::Accounting total = nobodys_;
+  profile::Accounting total = accounts_.nobodys();
   profile::add(total, table_.forgotten());
   table_.for_each([&](const ProcessEntry& entry) { profile::add(total, entry.accounting); });
   return total;
@@ -195,11 +261,13 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
       continue;
     }
     if (layout.shared) {
-      note_lost_maps(layout, before == kTimeMin ? event.time : std::min(before, event.time));
+      // No sample was lost, but this process may have mapped something meanwhile.
+      if (const ProcessEntry* of = accounts_.owner(layout.pid, now_))
+        mappings_.lost(of->id(), before == kTimeMin ? event.time : std::min(before, event.time));
       continue;
     }
-    if (entry == nullptr && layout.pid > 0) entry = owner(layout.pid, now_);
-    profile::Accounting& totals = accounting(entry);
+    if (entry == nullptr && layout.pid > 0) entry = accounts_.owner(layout.pid, now_);
+    profile::Accounting& totals = accounts_.of(entry);
     profile::CpuLosses& of_cpu = totals.of_cpu(layout.cpu);
     if (event.kind == capture::Kind::kLost) {
       totals.lost_ring += event.weight;
@@ -216,7 +284,7 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
 
 void Pipeline::count_gaps(std::vector<capture::ThrottleGap> ended) {
   for (const capture::ThrottleGap& gap : ended) {
-    profile::Accounting& totals = accounting(gap.pid > 0 ? owner(gap.pid, now_) : nullptr);
+    profile::Accounting& totals = accounts_.of(gap.pid > 0 ? accounts_.owner(gap.pid, now_) : nullptr);
     totals.gap_ns += gap.ns;
     totals.of_cpu(gap.cpu).gap_ns += gap.ns;
   }
@@ -224,101 +292,56 @@ void Pipeline::count_gaps(std::vector<capture::ThrottleGap> ended) {
 
 // What is counted for all rings together.
 void Pipeline::count_overall() {
-  const auto note = [this](std::uint64_t& field, std::uint64_t now) {
-    if (std::exchange(field, now) != now) nobodys_changed_ = true;
-  };
-  note(nobodys_.forced, sorter_.counts().forced);
-  note(nobodys_.undecoded, rings_.undecoded());
-  note(nobodys_.cut_bytes, rings_.cut_bytes());
-  note(nobodys_.waits_abandoned, off_cpu_.counts().abandoned);
+  accounts_.note(&profile::Accounting::forced, sorter_.counts().forced);
+  accounts_.note(&profile::Accounting::undecoded, rings_.undecoded());
+  accounts_.note(&profile::Accounting::cut_bytes, rings_.cut_bytes());
+  accounts_.note(&profile::Accounting::waits_abandoned, off_cpu_.counts().abandoned);
 }
 
 // A late sample may have lost the code it ran in: it is counted, not guessed at. The rest is still of use.
 void Pipeline::take_late(capture::Batch& late) {
   for (capture::Event& event : late.events) {
-    if (event.kind != capture::Kind::kSample) {
+    if (event.kind == capture::Kind::kSample) {
+      samples_.late(event);
+    } else {
       handle(late, event);
-      continue;
     }
-    profile::Accounting& totals = accounting(owner(event.pid, event.time));
-    ++totals.received;
-    ++totals.late;
-    if (is_on_cpu(event.source)) totals.on_cpu_ns += event.weight;
   }
 }
 
 void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
   switch (event.kind) {
     case capture::Kind::kSample:
-      if (!off_cpu_.absorb(batch, event)) sample(batch, event);
+      if (!off_cpu_.absorb(batch, event)) samples_.take(batch, event);
       return;
     case capture::Kind::kSwitchOut:
       return off_cpu_.left(event);
     case capture::Kind::kSwitchIn:
-      if (capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front());
+      if (capture::Batch* wait = off_cpu_.returned(event)) samples_.take(*wait, wait->events.front());
       return;
     case capture::Kind::kKernelSymbol:
       return kernel_symbol(batch, event);
     case capture::Kind::kComm:
-      end_spans();
-      return name_thread(batch, event);
+      samples_.settle();
+      return lives_.named(batch, event);
     case capture::Kind::kMmap:
-      end_spans();
-      return mapped(batch, event);
+      samples_.settle();
+      if (ProcessEntry* entry = accounts_.owner(event.pid, event.time))
+        mappings_.mapped(*entry, batch, event);
+      return;
     case capture::Kind::kFork:
-      end_spans();
-      if (event.pid != event.parent_pid) process_started(event);
+      samples_.settle();
+      if (event.pid != event.parent_pid) lives_.forked(event);
       return;
     case capture::Kind::kExit:
-      end_spans();
+      samples_.settle();
       off_cpu_.ended(event);
-      return thread_ended(event);
+      return lives_.exited(event);
     case capture::Kind::kNotDrawn:
-      if (ProcessEntry* entry = owner(event.pid, event.time)) {
-        entry->accounting.received += event.weight;
-        count_not_drawn(*entry, event.weight, event.size);
-      }
-      return;
+      return samples_.not_drawn(event.pid, event.time, event.weight, event.size);
     default:
       return;
   }
-}
-
-void Pipeline::count_not_drawn(ProcessEntry& entry, std::uint64_t samples, std::uint64_t on_cpu_ns) {
-  profile::Accounting& totals = accounting(&entry);
-  totals.not_drawn += samples;
-  totals.not_drawn_ns += on_cpu_ns;
-  totals.on_cpu_ns += on_cpu_ns;
-}
-
-void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& event) {
-  ProcessEntry* entry = owner(event.pid, event.time);
-  if (entry == nullptr) return;
-  if (event.flag_exec) {
-    messages_.executed(*entry, event.time);
-    entry->state.memory().clear();
-    entry->state.generated().clear();
-    entry->files.clear();
-    ++entry->executed;
-    entry->executed_at = event.time;
-    entry->jitdump.clear();
-    tell_executed(*entry, event.time);
-  }
-  std::string name(batch.text_of(event));
-  if (event.pid == event.tid) {
-    entry->record.comm = name;
-    entry->record_changed = true;
-  }
-  if (name == process::kAgentThreadName && event.tid != event.pid) {
-    entry->state.set_agent_thread(event.tid);
-    name_agent(*entry);
-  }
-  sink_.on_thread(entry->id(), event.tid, name);
-}
-
-// What the agent costs is not the engine's, and is known by its thread and its library.
-void Pipeline::name_agent(ProcessEntry& entry) {
-  sink_.on_component(entry.id(), process::kAgentComponent, process::kAgentComponentName);
 }
 
 // Symbols of the kernel itself are told for waits, of what it loads while it runs for names.
@@ -328,54 +351,6 @@ void Pipeline::kernel_symbol(const capture::Batch& batch, const capture::Event& 
   if (!bpf && event.data_source != PERF_RECORD_KSYMBOL_TYPE_OOL) return off_cpu_.learn(event, name);
   if (!kernel_code_.add({event.time, event.address, event.size, name, bpf, event.flag_exec}))
     problems_.add({}, "a symbol of the kernel that cannot be");
-}
-
-// The child may be known already: its agent speaks through a socket, which is faster than a ring.
-void Pipeline::process_started(const capture::Event& event) {
-  ProcessEntry* newest = table_.at(event.pid, kTimeMax);
-  if (newest != nullptr && !newest->was_there_before(event.time)) {
-    newest->since = std::min(newest->since, event.time);
-    start_on_behalf(event, *newest);
-    const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
-    const bool looked_at = newest->mappings != 0;
-    if (parent != nullptr && parent != newest && !looked_at)
-      newest->state.generated() = parent->state.generated();
-    return;
-  }
-  ProcessEntry* child = table_.add_unnamed(event.pid, event.time);
-  ProcessEntry* parent = table_.at(event.parent_pid, event.time);
-  if (child == nullptr || parent == nullptr) return;
-  child->record.comm = parent->record.comm;
-  child->state.memory() = parent->state.memory();
-  child->state.generated() = parent->state.generated();
-  child->files = parent->files;
-  start_on_behalf(event, *child);
-  child->record.parent = parent->id();
-  child->record.forked = event.time;
-}
-
-// A loader that an engine starts is work of the component that started it, and so is what that one starts.
-void Pipeline::start_on_behalf(const capture::Event& event, ProcessEntry& child) {
-  const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
-  if (parent == nullptr || parent == &child) return;
-  const bool registered = parent->state.registered_at(event.time);
-  const std::uint32_t component = registered
-                                      ? parent->state.context_at(event.parent_tid, event.time).component
-                                      : parent->state.started_by();
-  const std::string* name = parent->state.component_name(component);
-  if (!registered && component != 0) name = &parent->started_by;
-  if (name == nullptr) return;
-  child.state.set_started_by(component);
-  child.started_by = *name;
-  sink_.on_component(child.id(), component, *name);
-}
-
-// Processes of which only the number is known have nobody else who says that they ended.
-void Pipeline::thread_ended(const capture::Event& event) {
-  ProcessEntry* entry = table_.at(event.pid, event.time);
-  const bool process = event.pid == event.tid;
-  if (process && entry != nullptr && entry->id().start == 0)
-    entry->ended = std::min(entry->ended, event.time);
 }
 
 void Pipeline::tell_changes() {
@@ -389,9 +364,7 @@ void Pipeline::tell_changes() {
     sink_.on_accounting(entry.accounting);
     entry.accounting_changed = false;
   });
-  if (!nobodys_changed_) return;
-  sink_.on_accounting(nobodys_);
-  nobodys_changed_ = false;
+  if (accounts_.take_nobodys_change()) sink_.on_accounting(accounts_.nobodys());
 }
 
 }  // namespace tailor::pipeline

@@ -1,7 +1,8 @@
-// What the samples of a thread share as long as no mark of its log changes on whose behalf it works: found
-// once for all of them.
+// What the samples of a thread share as long as no mark changes on whose behalf it works: found once for all
+// of them. Its log says that, or its slot, sample by sample.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,34 @@
 
 namespace tailor::pipeline {
 
+// What a sample says by the slot of its thread. Only with kState it says for whom the thread works.
+enum class SlotReading : std::uint8_t { kNotAsked, kState, kNoSlot, kUnread };
+
+// A state as capture::kStatePlaces has it.
+inline process::ThreadContext context_of_state(const std::uint64_t* words) {
+  return {.execution = words[0],
+          .plan = words[1],
+          .pipeline = static_cast<std::uint32_t>(words[2] >> 32),
+          .component = static_cast<std::uint32_t>(words[2])};
+}
+
+// Counts samples by what their slots said.
+inline void count_slots(SlotReading reading, std::uint64_t samples, profile::Accounting& accounting) {
+  if (reading == SlotReading::kState) accounting.slot_states += samples;
+  if (reading == SlotReading::kNoSlot) accounting.slots_missing += samples;
+  if (reading == SlotReading::kUnread) accounting.slots_unread += samples;
+}
+
+// What became of samples of a process and a source, until its account has it.
+struct Tally {
+  std::uint64_t kept = 0;
+  std::uint64_t attributed = 0;  // of those that are kept, as the next two: found to be somebody's
+  std::uint64_t executions_unknown = 0;
+  std::uint64_t weight = 0;
+  std::uint64_t not_drawn = 0, weight_not_drawn = 0;  // of executions that are not drawn
+  std::uint64_t elsewhere = 0;                        // that another event counts
+};
+
 // Of one thread in one format.
 struct ThreadSpan {
   std::uint64_t thread = 0;  // pid, tid << 32
@@ -23,13 +52,21 @@ struct ThreadSpan {
   std::uint64_t length = 0;  // ns; 0: nothing is known
   ProcessEntry* entry = nullptr;
   process::ThreadContext context;
+  // Where a packed sample has its state, in words, 0: it has none. With SlotReading::kState the context is
+  // that of the last sample, and `length` is that of the log else.
+  std::uint32_t state_at = 0;
+  std::uint64_t state[3] = {};  // of the last sample
+  SlotReading reading = SlotReading::kNotAsked;
   std::uint32_t number = 0;  // of ThreadSpans::number()
   bool has_tag = false;      // at `tag_at` of a packed sample, in words
   std::uint32_t tag_at = 0;
   profile::SampleRecord record;  // of any of them, but for time, CPU, weight, addresses, tag and attribution
-  // Of samples that are not counted yet.
-  std::uint64_t received = 0, attributed = 0, weight = 0;
-  std::uint64_t elsewhere = 0;  // that another event counts
+  Tally tally;
+
+  bool is_state(const std::uint64_t* words) const {
+    return words[0] == state[0] && words[1] == state[1] && words[2] == state[2];
+  }
+  void take_state(const std::uint64_t* words) { std::copy_n(words, 3, state); }
 
   bool holds(std::uint64_t of, const capture::FixedSample& in, TimeNs time) const {
     return thread == of && format == &in && static_cast<std::uint64_t>(time - from) < length;

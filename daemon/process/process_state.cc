@@ -229,6 +229,11 @@ bool ProcessState::registered_at(TimeNs time) const {
   return agent != nullptr && agent->present;
 }
 
+TimeNs ProcessState::registration_change_after(TimeNs time) const {
+  const auto next = std::ranges::find_if(agents_, [time](const Agent& agent) { return agent.from > time; });
+  return next == agents_.end() ? kTimeMax : next->from;
+}
+
 std::uint64_t ProcessState::tag_key_at(TimeNs time) const {
   const Agent* agent = agent_at(time);
   return agent == nullptr ? 0 : agent->tag_key;

@@ -132,6 +132,7 @@ class ProcessState {
 
   // Its mappings, where the recording asks for them.
   MemoryMap& memory() { return memory_; }
+  const MemoryMap& memory() const { return memory_; }
   // Where it made code by itself, as far as mappings tell.
   GeneratedMemory& generated() { return generated_; }
   const GeneratedMemory& generated() const { return generated_; }
@@ -147,6 +148,8 @@ class ProcessState {
   ProcessId id() const { return id_; }
   // Registered at `time`: an agent spoke for it.
   bool registered_at(TimeNs time) const;
+  // When that, or who speaks, changes next after `time`; kTimeMax: it does not.
+  TimeNs registration_change_after(TimeNs time) const;
   // 0 where there is none: no tag fits then.
   std::uint64_t tag_key_at(TimeNs time) const;
   const CodeState* code_at(std::uint64_t address, TimeNs time) const { return code_.find(address, time); }

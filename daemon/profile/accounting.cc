@@ -44,6 +44,9 @@ void add(Accounting& to, const Accounting& from) {
   to.executions_unknown += from.executions_unknown;
   to.not_drawn += from.not_drawn;
   to.not_drawn_ns += from.not_drawn_ns;
+  to.slot_states += from.slot_states;
+  to.slots_missing += from.slots_missing;
+  to.slots_unread += from.slots_unread;
 }
 
 }  // namespace tailor::profile

@@ -44,6 +44,9 @@ struct Accounting {
   // Of executions that are not drawn (draw.h): nothing else is kept of them. The CPU time that those of
   // timers stand for is in on_cpu_ns too.
   std::uint64_t not_drawn = 0, not_drawn_ns = 0;
+  // Samples of processes whose threads keep in a slot for whom they work: those that brought it; those of
+  // threads without a slot; and those whose slot could not be read. For the last two the logs say it.
+  std::uint64_t slot_states = 0, slots_missing = 0, slots_unread = 0;
 
   // The place of a CPU's losses, made if new.
   CpuLosses& of_cpu(std::uint32_t cpu);

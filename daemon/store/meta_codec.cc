@@ -286,6 +286,9 @@ void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   out.set_counted_by_other(in.counted_by_other);
   out.set_not_drawn(in.not_drawn);
   out.set_not_drawn_ns(in.not_drawn_ns);
+  out.set_slot_states(in.slot_states);
+  out.set_slots_missing(in.slots_missing);
+  out.set_slots_unread(in.slots_unread);
 }
 
 Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
@@ -317,6 +320,9 @@ Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
   out.counted_by_other = in.counted_by_other();
   out.not_drawn = in.not_drawn();
   out.not_drawn_ns = in.not_drawn_ns();
+  out.slot_states = in.slot_states();
+  out.slots_missing = in.slots_missing();
+  out.slots_unread = in.slots_unread();
   for (const v1::CpuLosses& cpu : in.cpus()) {
     out.of_cpu(cpu.cpu()) = {cpu.cpu(), cpu.lost_ring(), cpu.lost_hardware(), cpu.throttled(), cpu.gap_ns()};
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -168,6 +169,7 @@ AgentTag tag_word(const v1::Hello& hello) {
   if (hello.tag_strategy() == v1::TAGS_SWIFTSELF) tags.reg = TagRegister::kR13;
   if (hello.tag_strategy() == v1::TAGS_MEMORY_SLOT) tags.slot_offset = hello.tag_slot_offset();
   tags.thread_slot_offset = hello.tag_slot_offset();
+  tags.slot_has_state = hello.tag_slot_offset() != 0 && hello.slot_state() == offsetof(tailor_slot, state_of);
   return tags;
 }
 

@@ -96,7 +96,8 @@ class StackEnricher {
                                    const Objects& objects, Patience* patience);
 
   static constexpr std::uint64_t kTagAndIp = capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP) |
-                                             capture::register_bit(capture::kSlotPlace);
+                                             capture::register_bit(capture::kSlotPlace) |
+                                             capture::kStatePlaces;
   os::Os& os_;
   std::uint64_t kept_;  // registers
   FileTables files_;

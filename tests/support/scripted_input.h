@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/capture/decode/register_masks.h"
 #include "daemon/pipeline/input.h"
+#include "tailor/thread_area.h"
 #include "tests/support/record_encoder.h"
 
 namespace tailor::test {
@@ -19,11 +21,13 @@ inline constexpr std::uint64_t kScriptKey = 0x5eed;
 
 class ScriptedInput {
  public:
-  // Samples have the fields of `also` too, which are empty.
-  explicit ScriptedInput(pipeline::Input& input, std::uint64_t also = 0) : input_(input) {
+  // Samples have the fields of `also` too, which are empty. With `states` they bring those of slots.
+  explicit ScriptedInput(pipeline::Input& input, std::uint64_t also = 0, bool states = false)
+      : input_(input) {
     format_.sample_type = also | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
                           PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
     format_.regs_user = (1u << 8) | (1u << 23);  // IP, R15
+    if (states) format_.regs_user |= capture::kStatePlaces;
     format_.tag_register = 23;
     format_.period = 1000;
   }
@@ -116,6 +120,9 @@ class ScriptedInput {
     input_.on_gone({connection_of(process), process, reason, ""});
   }
 
+  // What the slot of its thread says of each sample from now on, where samples bring that.
+  void slot_says(const tailor_thread_state& state) { state_ = state; }
+
   // Samples wait in the ring until read().
   void sample(std::int32_t pid, std::int32_t tid, TimeNs time, std::uint64_t ip, std::uint64_t r15 = 0) {
     SampleFields fields;
@@ -125,6 +132,8 @@ class ScriptedInput {
     fields.time = static_cast<std::uint64_t>(time);
     fields.period = 1000;
     fields.user_registers = {ip, r15};
+    if (format_.regs_user & capture::kStatePlaces)
+      fields.user_registers.insert(fields.user_registers.end(), {state_.execution, state_.plan, state_.work});
     append(chunk_.bytes, encode_sample(format_, fields));
   }
   void record(RecordBytes bytes, std::int32_t pid, TimeNs time) {
@@ -170,6 +179,7 @@ class ScriptedInput {
   }
 
   pipeline::Input& input_;
+  tailor_thread_state state_ = {TAILOR_NO_STATE, capture::kNoSlot, 0};
   capture::EventFormat format_;
   capture::RingChunk chunk_;
   std::vector<std::pair<ProcessId, std::uint64_t>> connections_;

@@ -51,6 +51,7 @@ std::string accounting_text(const query::Accounting& account) {
   add(total.forced, "events were attributed early, for lack of room");
   add(total.waits_abandoned, "waits off the CPU have no known end");
   add(total.log_lost, "activity records were lost");
+  add(total.slots_unread, "samples could not read the slot of their thread: its log says for whom it worked");
   add(total.executions_unknown, "attributed samples belong to no execution, because marks were lost");
   add(total.messages_rejected, "messages of agents were refused");
   add(total.agent_dropped, "messages were dropped by agents");

@@ -22,6 +22,8 @@ struct AgentTag {
   std::int64_t slot_offset = 0;
   // The same of its slot, whether tags are there or not; 0: not known.
   std::int64_t thread_slot_offset = 0;
+  // The slot says for whom the thread works (tailor_slot.state_of).
+  bool slot_has_state = false;
 
   // The check fits. Says nothing of the plan.
   bool fits(std::uint64_t value) const {

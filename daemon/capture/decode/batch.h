@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/capture/decode/event.h"
+#include "daemon/capture/decode/register_masks.h"
 
 namespace tailor::capture {
 
@@ -68,6 +69,13 @@ struct Batch {
     if (perf_register >= 32 || !(event.regs_mask >> perf_register & 1)) return std::nullopt;
     std::uint32_t below = event.regs_mask & ((std::uint32_t{1} << perf_register) - 1);
     return words[event.regs_offset + static_cast<unsigned>(std::popcount(below))];
+  }
+
+  // The three words of a sample's state (register_masks.h); nullptr: it has none.
+  const std::uint64_t* state(const Event& event) const {
+    if ((event.regs_mask & kStatePlaces) != kStatePlaces) return nullptr;
+    const std::uint64_t below = event.regs_mask & (register_bit(kExecutionPlace) - 1);
+    return words.data() + event.regs_offset + std::popcount(below);
   }
 
   // Copies an event of another batch with everything it refers to.

@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include "daemon/capture/decode/register_masks.h"
+
 namespace tailor::capture {
 namespace {
 
@@ -61,10 +63,13 @@ std::optional<FixedSample> FixedSample::of(const EventFormat& format, std::uint3
 }
 
 void FixedSample::set_registers(std::uint8_t at, std::uint64_t mask, std::uint8_t tag_register) {
-  usable_ = mask >> PERF_REG_X86_64_MAX == 0;
+  usable_ = (mask & ~kKeptPlaces) == 0;
   if (!usable_ || mask == 0) return;
   blank_.regs_mask = static_cast<std::uint32_t>(mask);
   first_register_ = static_cast<std::uint8_t>(at + 1);
+  if ((mask & kStatePlaces) == kStatePlaces)
+    state_ = static_cast<std::uint8_t>(first_register_ +
+                                       std::popcount(mask & (register_bit(kExecutionPlace) - 1)));
   if (tag_register >= PERF_REG_X86_64_MAX || !(mask >> tag_register & 1)) return;
   const std::uint64_t below = mask & ((std::uint64_t{1} << tag_register) - 1);
   tag_ = static_cast<std::uint8_t>(first_register_ + std::popcount(below));

@@ -86,6 +86,9 @@ class FixedSample {
   // Where in a payload the first value of registers() is, and the tag. Not asked where there is none.
   std::uint32_t registers_at() const { return first_register_; }
   std::uint32_t tag_at() const { return tag_; }
+  // Where in a payload the three words of kStatePlaces are.
+  bool has_state() const { return state_ != kAbsent; }
+  std::uint32_t state_at() const { return state_; }
   bool of_memory() const { return of_memory_; }  // has a data address, a data source or a latency
 
   // The event of a payload that fits. `at` is where the payload begins in the words of the event's batch: the
@@ -137,8 +140,8 @@ class FixedSample {
   std::uint8_t ip_ = kAbsent, tid_ = kAbsent, time_ = kAbsent, address_ = kAbsent, cpu_ = kAbsent,
                period_ = kAbsent, user_ = kAbsent, weight_ = kAbsent, data_source_ = kAbsent,
                interrupt_ = kAbsent;
-  // Of the set that counts in user mode: the values, and the one that holds the tag.
-  std::uint8_t first_register_ = kAbsent, tag_ = kAbsent;
+  // Of the set that counts in user mode: the values, the one that holds the tag, and the first of a state.
+  std::uint8_t first_register_ = kAbsent, tag_ = kAbsent, state_ = kAbsent;
 };
 
 }  // namespace tailor::capture

@@ -16,30 +16,40 @@ void OffCpuTracker::set_sources(const std::vector<profile::Source>& sources) {
   }
 }
 
-// Journals that are older have the tag alone.
+// Journals that are older have the tag alone, or no state.
 bool OffCpuTracker::is_slot(const Event& event) {
-  constexpr std::uint32_t kTag = register_bit(kSlotPlace), kBoth = kTag | register_bit(kWaitPlace);
-  return event.regs_mask == kTag || event.regs_mask == kBoth;
+  constexpr std::uint64_t kTag = register_bit(kSlotPlace), kBoth = kTag | register_bit(kWaitPlace);
+  return event.regs_mask == kTag || (event.regs_mask & ~kStatePlaces) == kBoth;
 }
 
-// Puts the tag among the registers of the sample, in the place of the slot.
+OffCpuTracker::Slot OffCpuTracker::slot_of(const Batch& batch, const Event& event) {
+  Slot slot{.tag = batch.reg(event, kSlotPlace).value_or(0),
+            .engine_wait = static_cast<std::uint32_t>(batch.reg(event, kWaitPlace).value_or(0))};
+  if (const std::uint64_t* state = batch.state(event)) slot.state = {state[0], state[1], state[2]};
+  return slot;
+}
+
+// Puts tag and state among the registers of the sample, in the places of the slot. perf gave it no state.
 void OffCpuTracker::put_slot(Batch& batch, const Slot& slot) {
   Event& sample = batch.events.front();
   sample.engine_wait = slot.engine_wait;
-  const std::uint64_t tag = slot.tag;
-  constexpr std::uint32_t kBit = register_bit(kSlotPlace);
-  const auto before = static_cast<std::ptrdiff_t>(std::popcount(sample.regs_mask & (kBit - 1)));
+  constexpr auto kTag = static_cast<std::uint32_t>(register_bit(kSlotPlace));
+  constexpr auto kState = static_cast<std::uint32_t>(kStatePlaces);
+  const std::uint32_t mask = sample.regs_mask & ~kState;
+  const auto before = static_cast<std::ptrdiff_t>(std::popcount(mask & (kTag - 1)));
   std::vector<std::uint64_t> values;
-  if (sample.regs_mask != 0) {
+  if (mask != 0) {
     const auto first = batch.words.begin() + sample.regs_offset;
-    values.assign(first, first + std::popcount(sample.regs_mask));
+    values.assign(first, first + std::popcount(mask));
   }
-  if ((sample.regs_mask & kBit) != 0) {
-    values[static_cast<std::size_t>(before)] = tag;
+  if ((mask & kTag) != 0) {
+    values[static_cast<std::size_t>(before)] = slot.tag;
   } else {
-    values.insert(values.begin() + before, tag);
+    values.insert(values.begin() + before, slot.tag);
   }
-  sample.regs_mask |= kBit;
+  // Their places are behind all others.
+  if (slot.state) values.insert(values.end(), slot.state->begin(), slot.state->end());
+  sample.regs_mask = mask | kTag | (slot.state ? kState : 0);
   sample.regs_offset = static_cast<std::uint32_t>(batch.words.size());
   batch.words.insert(batch.words.end(), values.begin(), values.end());
 }
@@ -47,8 +57,7 @@ void OffCpuTracker::put_slot(Batch& batch, const Slot& slot) {
 bool OffCpuTracker::keep(const Batch& batch, const Event& event) {
   if (event.kind != Kind::kSample) return false;
   if (is_slot(event)) {
-    keep_slot(event.tid, {batch.reg(event, kSlotPlace).value_or(0),
-                          static_cast<std::uint32_t>(batch.reg(event, kWaitPlace).value_or(0))});
+    keep_slot(event.tid, slot_of(batch, event));
     return true;
   }
   auto [wait, added] = waits_.try_emplace(event.tid);

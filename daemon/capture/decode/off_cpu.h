@@ -9,12 +9,14 @@
 // have gone on, or it blocked in kernel code that its chain names (wait_functions.h).
 //
 // A tag in a memory slot is none of perf's registers: a BPF program tells it by a sample of the same source
-// that has nothing but the slot's place among the registers, and that of the engine's own number for the
-// wait, right before the switch. Clocks are converted, so it may also seem to come right behind. A thread
-// that could have gone on does not wait for what its engine says: it waits for a CPU.
+// that has nothing but the slot's place among the registers, and those of the engine's own number for the
+// wait and of the thread's state, right before the switch. Clocks are converted, so it may also seem to come
+// right behind. A thread that could have gone on does not wait for what its engine says: it waits for a CPU.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -69,7 +71,9 @@ class OffCpuTracker {
   struct Slot {
     std::uint64_t tag = 0;
     std::uint32_t engine_wait = 0;
+    std::optional<std::array<std::uint64_t, 3>> state = {};  // the words of kStatePlaces
   };
+  static Slot slot_of(const Batch& batch, const Event& event);
   static bool is_slot(const Event& event);
   static void put_slot(Batch& wait, const Slot& slot);
   void keep_slot(std::int32_t tid, const Slot& slot);

@@ -28,6 +28,18 @@ static_assert(PERF_REG_X86_64_MAX <= kAnchorSpPlace && kUpperStackPlace < PERF_R
 inline constexpr std::uint64_t kAnchorPlaces = register_bit(kAnchorSpPlace) | register_bit(kAnchorIpPlace) |
                                                register_bit(kAnchorBpPlace) | register_bit(kUpperStackPlace);
 
+// And those of the state that a BPF program read from the slot of the thread (tailor_thread_state). Where
+// there is none, the first is TAILOR_NO_STATE, and the second says why.
+inline constexpr unsigned kExecutionPlace = 28, kPlanPlace = 29, kWorkPlace = 30;
+inline constexpr std::uint64_t kNoSlot = 1;  // the thread has none
+inline constexpr std::uint64_t kSlotUnread = 2;
+inline constexpr std::uint64_t kStatePlaces =
+    register_bit(kExecutionPlace) | register_bit(kPlanPlace) | register_bit(kWorkPlace);
+static_assert(kUpperStackPlace < kExecutionPlace && kWorkPlace < PERF_REG_X86_XMM0);
+
+// What events keep of a set of registers: all that the kernel knows but vectors, and the state.
+inline constexpr std::uint64_t kKeptPlaces = (register_bit(PERF_REG_X86_64_MAX) - 1) | kStatePlaces;
+
 // The sixteen general ones and the instruction pointer. Segment registers and flags say nothing here, and CS
 // or SS would turn large PEBS off.
 inline constexpr std::uint64_t kGeneralRegisters =

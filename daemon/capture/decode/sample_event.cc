@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "daemon/capture/decode/record_events.h"
+#include "daemon/capture/decode/register_masks.h"
 #include "daemon/capture/decode/sample_view.h"
 
 namespace tailor::capture {
@@ -18,6 +19,9 @@ constexpr std::uint32_t bit(unsigned perf_register) {
 constexpr std::uint32_t kHiddenInKernel = bit(PERF_REG_X86_BX) | bit(PERF_REG_X86_BP) |
                                           bit(PERF_REG_X86_R12) | bit(PERF_REG_X86_R13) |
                                           bit(PERF_REG_X86_R14) | bit(PERF_REG_X86_R15);
+
+// Event::regs_mask has a bit for each.
+constexpr unsigned kEventRegisters = 32;
 
 constexpr Event kBlank;
 
@@ -33,7 +37,8 @@ void add_registers(const RegisterView& view, std::uint8_t tag_register, Event& e
   std::size_t index = 0;
   for (std::uint64_t rest = view.mask; rest != 0; rest &= rest - 1, ++index) {
     auto number = static_cast<unsigned>(std::countr_zero(rest));
-    if (number >= PERF_REG_X86_64_MAX) break;
+    if (number >= kEventRegisters) break;
+    if ((kKeptPlaces & register_bit(number)) == 0) continue;
     std::uint64_t value = view.values[index];
     bool hidden =
         event.mode != profile::Mode::kUser && (kHiddenInKernel & bit(number)) && value == ~std::uint64_t{0};

@@ -37,6 +37,9 @@ inline nlohmann::ordered_json accounting_json(const Accounting& account) {
   out["counted_by_other"] = total.counted_by_other;
   out["not_drawn"] = total.not_drawn;
   out["not_drawn_ns"] = total.not_drawn_ns;
+  out["slot_states"] = total.slot_states;
+  out["slots_missing"] = total.slots_missing;
+  out["slots_unread"] = total.slots_unread;
   out["log_records"] = total.log_records;
   out["log_records_lost"] = total.log_lost;
   out["messages"] = total.messages;

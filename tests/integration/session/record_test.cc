@@ -124,6 +124,44 @@ TEST_F(RecordTest, SumsGiveTheSharesOfSingleSamplesAndReplay) {
   });
 }
 
+// The samples of a journal, by their states or by the logs alone.
+std::vector<profile::SampleRecord> samples_of(const std::string& journal, bool slot_states) {
+  test::CollectingSink sink;
+  auto file = store::open_file(journal);
+  EXPECT_TRUE(file.ok());
+  auto report = journal::replay(**file, sink, slot_states);
+  EXPECT_TRUE(report.ok());
+  return sink.samples;
+}
+
+// Both ways to say for whom a thread works, on one run. A mark is within the error of the clocks of a sample
+// only where one follows it so closely.
+TEST_F(RecordTest, SlotsAndLogsSayTheSame) {
+  test::undisturbed([&] {
+    profile = {};
+    sampled_by = capture::SampledBy::kBpf;
+    const std::string journal = directory + "/journal";
+    const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "100", "1"}, journal);
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    const auto by_slots = samples_of(journal, true), by_logs = samples_of(journal, false);
+    ASSERT_EQ(by_slots.size(), by_logs.size());
+    ASSERT_EQ(by_slots.size(), profile.samples.size());
+    double inside = 0, different = 0;
+    for (std::size_t i = 0; i < by_logs.size(); ++i) {
+      const profile::Attribution &slot = by_slots[i].attribution, &log = by_logs[i].attribution;
+      inside += log.execution != 0;
+      different += slot.execution != log.execution || slot.pipeline != log.pipeline ||
+                   slot.engine_component != log.engine_component || slot.plan != log.plan;
+    }
+    ASSERT_GT(inside, 0);
+    const auto samples = static_cast<double>(by_logs.size());
+    EXPECT_LE(different / samples, 0.01 + by_chance(0.01, samples)) << different << " of " << samples;
+    const auto states = static_cast<double>(outcome.total.slot_states);
+    EXPECT_GE(states, 0.9 * inside) << "of samples within executions";
+    EXPECT_EQ(outcome.total.slots_unread, 0u);
+  });
+}
+
 // Of the samples in kernel mode: weight by task, and that of all.
 struct KernelShares {
   std::map<int, double> of_task;

@@ -66,6 +66,19 @@ TEST_F(OpenerTest, PerfWhereItWasAskedForAndWhereItSeesAll) {
   }
 }
 
+// Slots are read by BPF alone.
+TEST_F(OpenerTest, WithEveryStackBpfIsAskedForFirst) {
+  auto options = clock_options(capture::SampledBy::kAuto);
+  options.stacks = capture::Stacks::kAlways;
+  auto recording = opener.open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_NE(all((*recording)->notes()).find("though BPF would see more"), std::string::npos);
+  options.callchain = true;
+  recording = opener.open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_EQ(all((*recording)->notes()).find("BPF"), std::string::npos) << "call chains are perf's";
+}
+
 TEST_F(OpenerTest, AdaptiveStacksWithoutBpfComeWithEverySampleOfATimer) {
   auto options = clock_options(capture::SampledBy::kAuto);
   options.stacks = capture::Stacks::kAdaptive;

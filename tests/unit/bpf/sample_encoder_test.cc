@@ -9,6 +9,7 @@
 #include "daemon/capture/decode/record_decoder.h"
 #include "daemon/capture/decode/register_masks.h"
 #include "daemon/capture/decode/sample_view.h"
+#include "tailor/thread_area.h"
 
 namespace tailor::bpf {
 namespace {
@@ -35,6 +36,7 @@ tailor_bpf_sample sample_of(std::uint16_t source, bool kernel) {
   sample.kernel = kernel;
   sample.has_registers = 1;
   sample.slot_tag = 0x5107;
+  sample.state.execution = TAILOR_NO_STATE;  // not asked for
   for (unsigned i = 0; i < TAILOR_BPF_REGISTERS; ++i) sample.registers[i] = 0x1000 + i;
   return sample;
 }
@@ -94,7 +96,7 @@ TEST(SampleEncoder, WithoutRegistersThereAreNone) {
 
 TEST(SampleEncoder, AStackMakesItAnotherFormat) {
   const capture::RingLayout layout = layout_of(two_events(), false, true);
-  ASSERT_EQ(layout.formats.size(), 6u);
+  ASSERT_EQ(layout.formats.size(), 12u) << "without a state and with one";
   const std::vector<std::byte> stack(64, std::byte{7});
   std::vector<std::byte> bytes;
   ASSERT_TRUE(encode_sample(layout, sample_of(1, false), {stack}, 1, bytes));
@@ -146,6 +148,49 @@ TEST(SampleEncoder, ObjectsAreRawDataBesideAStack) {
   EXPECT_EQ(std::memcmp(sample.raw.data() + 4, objects.data(), 24), 0);
   EXPECT_EQ(sample.stack.size(), 64u);
   EXPECT_EQ(decoded(layout, bytes).events.size(), 2u);
+}
+
+// With a stack and without one, in sums and for threads that leave the CPU.
+TEST(SampleEncoder, AStateMakesItAnotherFormat) {
+  constexpr std::uint16_t kSwitches = 2;
+  const capture::RingLayout layout = layout_of(two_events(), false, true, kSwitches);
+  const std::vector<std::byte> stack(64, std::byte{7});
+  tailor_bpf_sample with = sample_of(0, false), outside = with, without_slot = with;
+  with.state = {0xE1, 0xA1, 0x4'0000'0007};
+  outside.state = {0, 0, 0};
+  without_slot.state = {TAILOR_NO_STATE, TAILOR_BPF_NO_SLOT, 0};
+  tailor_bpf_sample leaves = with;
+  leaves.source = kSwitches;
+  std::vector<std::byte> bytes;
+  ASSERT_TRUE(encode_sample(layout, with, {}, 1, bytes));
+  ASSERT_TRUE(encode_sample(layout, with, {stack}, 2, bytes));
+  ASSERT_TRUE(encode_sample(layout, outside, {}, 3, bytes));
+  ASSERT_TRUE(encode_sample(layout, without_slot, {}, 4, bytes));
+  ASSERT_TRUE(encode_sample(layout, sample_of(0, false), {}, 5, bytes));
+  ASSERT_TRUE(encode_sample(layout, leaves, {}, 6, bytes));
+  tailor_bpf_sum_key key{};
+  key.has_registers = 1;
+  key.state = with.state;
+  key.state.execution = TAILOR_BPF_SOME_EXECUTION;
+  ASSERT_TRUE(encode_sum(
+      layout, key, {.samples = 3, .weight = 3000, .last = 7, .ip = 1, .execution = 0xE1, .cpu = 0, .zero = 0},
+      7, bytes));
+  const capture::Batch batch = decoded(layout, bytes);
+  ASSERT_EQ(batch.events.size(), 7u);
+  const auto words_of = [&](std::size_t i) {
+    const std::uint64_t* state = batch.state(batch.events[i]);
+    return state == nullptr ? std::vector<std::uint64_t>() : std::vector<std::uint64_t>(state, state + 3);
+  };
+  const std::vector<std::uint64_t> work = {0xE1, 0xA1, 0x4'0000'0007};
+  EXPECT_EQ(words_of(0), work);
+  EXPECT_EQ(words_of(1), work);
+  EXPECT_EQ(words_of(2), (std::vector<std::uint64_t>{0, 0, 0})) << "for nobody is a state, too";
+  EXPECT_EQ(words_of(3), (std::vector<std::uint64_t>{TAILOR_NO_STATE, capture::kNoSlot, 0}));
+  EXPECT_EQ(words_of(4), std::vector<std::uint64_t>());
+  EXPECT_EQ(words_of(5), work);
+  EXPECT_EQ(words_of(6), work);
+  for (const capture::Event& event : batch.events)
+    EXPECT_EQ(batch.reg(event, capture::kSlotPlace).has_value(), true);
 }
 
 TEST(SampleEncoder, AnUnknownSourceIsRefused) {

@@ -26,8 +26,8 @@ constexpr std::uint64_t kCode = 0x10000;
 // programs, and others that nobody asked for; by turns in one ring.
 class Host {
  public:
-  Host(Input& input, std::uint64_t also, std::uint64_t seed)
-      : script_(input, also), input_(input), random_(seed) {
+  Host(Input& input, std::uint64_t also, std::uint64_t seed, bool states)
+      : script_(input, also, states), input_(input), random_(seed), states_(states) {
     script_.open();
   }
 
@@ -116,12 +116,22 @@ class Host {
                                             : tailor_tag_make(test::kScriptKey, plan, 1, task % 3, task);
     const std::uint64_t ip = below(3) == 0 ? 0x7f0000000000 + static_cast<std::uint64_t>(below(3)) * 8
                                            : slot(process, below(4)) + static_cast<std::uint64_t>(below(64));
+    if (states_ && below(3) == 0) script_.slot_says(state());
     script_.sample(pid, tid, now_ - kStep + below(1000) * kStep / 1000, below(50) == 0 ? 0 : ip, tag);
+  }
+
+  // For somebody, for nobody, and not read, for each of the reasons and one that nobody knows.
+  tailor_thread_state state() {
+    if (below(4) == 0) return {TAILOR_NO_STATE, static_cast<std::uint64_t>(below(4)), 0};
+    if (below(4) == 0) return {0, 0, 0};
+    return {static_cast<std::uint64_t>(1 + below(4)), static_cast<std::uint64_t>(1 + below(3)),
+            static_cast<std::uint64_t>(below(3)) << 32 | static_cast<std::uint64_t>(below(3))};
   }
 
   test::ScriptedInput script_;
   Input& input_;
   std::mt19937_64 random_;
+  bool states_;
   TimeNs now_ = 10 * kStep;
   std::uint64_t connection_ = 0;
 };
@@ -136,7 +146,8 @@ auto all_of(const profile::SampleRecord& s) {
 }
 
 auto all_of(const profile::Accounting& a) {
-  return std::tuple(a.received, a.attributed, a.unattributed, a.filtered, a.late, a.on_cpu_ns);
+  return std::tuple(a.received, a.attributed, a.unattributed, a.filtered, a.late, a.on_cpu_ns, a.slot_states,
+                    a.slots_missing, a.slots_unread);
 }
 
 struct Told {
@@ -144,22 +155,25 @@ struct Told {
   PipelineStats stats;
 };
 
-Told tell(std::uint64_t also, std::uint64_t seed) {
+Told tell(std::uint64_t also, std::uint64_t seed, bool states = false) {
   Told told;
   Pipeline pipeline(told.sink);
   profile::RecordingInfo info;
   info.sources = {{0, "cpu-clock", profile::Unit::kNsOnCpu, 1000, false}};
   pipeline.on_recording(info);
-  Host(pipeline, also, seed).run(300);
+  Host(pipeline, also, seed, states).run(300);
   told.stats = pipeline.stats();
   return told;
 }
 
+// Half of the hosts have slots that say for whom threads work.
 TEST(ThreadSpans, GiveWhatTheLongWayGives) {
   std::size_t samples = 0, numbered = 0;
+  profile::Accounting slots;
   std::map<profile::How, std::size_t> ways;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    const Told shorter = tell(0, seed), longer = tell(PERF_SAMPLE_CALLCHAIN, seed);
+    const bool states = seed % 2 == 0;
+    const Told shorter = tell(0, seed, states), longer = tell(PERF_SAMPLE_CALLCHAIN, seed, states);
     ASSERT_EQ(shorter.sink.samples.size(), longer.sink.samples.size()) << "seed " << seed;
     for (std::size_t i = 0; i < longer.sink.samples.size(); ++i) {
       const profile::SampleRecord& sample = shorter.sink.samples[i];
@@ -172,6 +186,7 @@ TEST(ThreadSpans, GiveWhatTheLongWayGives) {
     ASSERT_EQ(shorter.sink.accounting.size(), longer.sink.accounting.size()) << "seed " << seed;
     for (const auto& [process, accounting] : longer.sink.accounting) {
       EXPECT_EQ(all_of(shorter.sink.accounting.at(process)), all_of(accounting)) << "seed " << seed;
+      add(slots, accounting);
     }
     EXPECT_EQ(shorter.stats.samples, longer.stats.samples);
     for (const auto& [process, record] : longer.sink.processes) {
@@ -179,6 +194,9 @@ TEST(ThreadSpans, GiveWhatTheLongWayGives) {
     }
   }
   EXPECT_GT(samples, 100'000u);
+  EXPECT_GT(slots.slot_states, samples / 10);
+  EXPECT_GT(slots.slots_missing, samples / 100);
+  EXPECT_GT(slots.slots_unread, samples / 100);
   EXPECT_GT(numbered, samples / 5);
   EXPECT_GT(ways[profile::How::kCode], samples / 10);
   EXPECT_GT(ways[profile::How::kTag], samples / 100);
@@ -190,7 +208,7 @@ std::size_t wrongly_alike(std::uint64_t kept_bits) {
   std::size_t wrong = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     std::map<std::uint64_t, profile::CellKey> keys;
-    for (const profile::SampleRecord& sample : tell(0, seed).sink.samples) {
+    for (const profile::SampleRecord& sample : tell(0, seed, seed % 2 == 0).sink.samples) {
       if (sample.alike == 0) continue;
       const profile::CellKey key = profile::key_of(sample);
       wrong += keys.try_emplace(sample.alike & kept_bits, key).first->second != key;

@@ -215,11 +215,12 @@ class TwoParts {
     // As the stack's reader writes what it found.
     layout.formats.push_back(layout.formats[0]);
     layout.formats.back().tag_from = capture::TagFrom::kUnwound;
-    layout.ids.push_back({kUnwoundId, 1});
+    layout.ids.push_back({kUnwoundId, static_cast<std::uint16_t>(layout.formats.size() - 1)});
     pipeline.on_ring(layout);
     capture::RingChunk chunk{kRestRing, {}};
     for (const Taken& each : taken) {
       tailor_bpf_sample sample{};
+      sample.state.execution = TAILOR_NO_STATE;
       sample.period = each.period;
       sample.kernel = in_kernel(each.state);
       sample.ip = sample.kernel ? kKernel : address(each.state);

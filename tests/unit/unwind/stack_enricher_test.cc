@@ -22,9 +22,10 @@ namespace tailor::unwind {
 namespace {
 
 constexpr std::uint64_t kKey = 0xFEDCBA9876543210, kId = 5;
+constexpr std::uint64_t kFirstOfState = 0xE000;  // and the number of its place
 constexpr std::uint32_t kSlotOfPlan = 3, kGeneration = 2;
 constexpr std::uint64_t kRegistersTaken =
-    capture::kGeneralRegisters | capture::register_bit(capture::kSlotPlace);
+    capture::kGeneralRegisters | capture::register_bit(capture::kSlotPlace) | capture::kStatePlaces;
 
 test::OwnStack taken;
 
@@ -67,6 +68,7 @@ class Record {
     // AX BX CX DX SI DI BP SP IP, then R8 to R15
     constexpr std::array kDwarf = {0, 3, 2, 1, 4, 5, 6, 7, 16};
     if (perf_register == capture::kSlotPlace) return slot;
+    if (capture::kStatePlaces & capture::register_bit(perf_register)) return kFirstOfState + perf_register;
     if (perf_register < kDwarf.size())
       return taken.frame.value[static_cast<std::size_t>(kDwarf[perf_register])];
     return taken.frame.value[perf_register - PERF_REG_X86_R8 + 8];
@@ -113,7 +115,13 @@ class EnrichedObjects : public testing::Test {
         capture::parse_sample(format, std::span(chunk.bytes).subspan(sizeof(perf_event_header)), sample));
     EXPECT_EQ(sample.user_registers.mask & capture::kGeneralRegisters & ~capture::kTagRegisters,
               capture::register_bit(PERF_REG_X86_IP));
-    return {sample.user_registers.values[sample.user_registers.values.size() - 3], format.tag_from};
+    // The tag, R13 and R15, and the state.
+    const auto& values = sample.user_registers.values;
+    const std::size_t state = values.size() - 3;
+    EXPECT_EQ(sample.user_registers.mask & capture::kStatePlaces, capture::kStatePlaces);
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(values[state + i], kFirstOfState + capture::kExecutionPlace + i);
+    return {values[state - 3], format.tag_from};
   }
   static std::uint64_t address(const Object& object) { return reinterpret_cast<std::uint64_t>(&object); }
 

@@ -126,6 +126,33 @@ TEST(OffCpu, TheEnginesWordIsOfAWait) {
   }
 }
 
+// For whom the thread works comes with its tag, and there may be none without a state.
+TEST(OffCpu, TheStateOfASlotGoesAlong) {
+  for (bool slot_first : {true, false}) {
+    OffCpuTracker tracker;
+    tracker.set_sources(sources());
+    Batch away = sample_with_registers(7, 100), slot = slot_of(7, slot_first ? 99 : 101, 0x7a6);
+    slot.events[0].regs_mask |= register_bit(kWaitPlace) | kStatePlaces;
+    slot.words.insert(slot.words.end(), {0x0B, 0xE1, 0xA1, 0x400000007});
+    Batch& first = slot_first ? slot : away;
+    Batch& second = slot_first ? away : slot;
+    EXPECT_TRUE(tracker.absorb(first, first.events[0]));
+    EXPECT_TRUE(tracker.absorb(second, second.events[0]));
+    const Batch* wait = tracker.returned(of_kind(Kind::kSwitchIn, 7, 350));
+    ASSERT_NE(wait, nullptr);
+    const Event& event = wait->events[0];
+    const std::uint64_t* state = wait->state(event);
+    ASSERT_NE(state, nullptr);
+    EXPECT_EQ(state[0], 0xE1u);
+    EXPECT_EQ(state[1], 0xA1u);
+    EXPECT_EQ(state[2], 0x400000007u);
+    EXPECT_EQ(wait->reg(event, kSlotPlace), 0x7a6u);
+    EXPECT_EQ(wait->reg(event, PERF_REG_X86_R15), 0xf15u);
+    EXPECT_EQ(event.engine_wait, 0x0Bu);
+    EXPECT_EQ(wait->chain(event)[1], 0x20u);
+  }
+}
+
 TEST(OffCpu, ASlotWithoutItsSwitchIsNotTheNextOnes) {
   OffCpuTracker tracker;
   tracker.set_sources(sources());

@@ -75,6 +75,9 @@ const samples: Words = {
   not_drawn: ["of executions that are not drawn", many],
   not_drawn_ns: ["their CPU time", long],
   executions_unknown: ["without a known execution", many],
+  slot_states: ["that say for whom their thread works", many],
+  slots_missing: ["of threads that have no slot for it", many],
+  slots_unread: ["whose slot could not be read", many],
   events_forced: ["attributed early", many],
   waits_abandoned: ["waits without a known end", many],
 };

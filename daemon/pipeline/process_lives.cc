@@ -1,0 +1,81 @@
+#include "daemon/pipeline/process_lives.h"
+
+#include <algorithm>
+#include <string>
+
+namespace tailor::pipeline {
+
+void ProcessLives::named(const capture::Batch& batch, const capture::Event& event) {
+  ProcessEntry* entry = accounts_.owner(event.pid, event.time);
+  if (entry == nullptr) return;
+  if (event.flag_exec) {
+    messages_.executed(*entry, event.time);
+    entry->state.memory().clear();
+    entry->state.generated().clear();
+    entry->files.clear();
+    ++entry->executed;
+    entry->executed_at = event.time;
+    entry->jitdump.clear();
+    mappings_.executed(*entry, event.time);
+  }
+  std::string name(batch.text_of(event));
+  if (event.pid == event.tid) {
+    entry->record.comm = name;
+    entry->record_changed = true;
+  }
+  if (name == process::kAgentThreadName && event.tid != event.pid) {
+    entry->state.set_agent_thread(event.tid);
+    tell_agent(sink_, *entry);
+  }
+  sink_.on_thread(entry->id(), event.tid, name);
+}
+
+// The child may be known already: its agent speaks through a socket, which is faster than a ring.
+void ProcessLives::forked(const capture::Event& event) {
+  ProcessEntry* newest = table_.at(event.pid, kTimeMax);
+  if (newest != nullptr && !newest->was_there_before(event.time)) {
+    newest->since = std::min(newest->since, event.time);
+    start_on_behalf(event, *newest);
+    const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
+    const bool looked_at = newest->mappings != 0;
+    if (parent != nullptr && parent != newest && !looked_at)
+      newest->state.generated() = parent->state.generated();
+    return;
+  }
+  ProcessEntry* child = table_.add_unnamed(event.pid, event.time);
+  ProcessEntry* parent = table_.at(event.parent_pid, event.time);
+  if (child == nullptr || parent == nullptr) return;
+  child->record.comm = parent->record.comm;
+  child->state.memory() = parent->state.memory();
+  child->state.generated() = parent->state.generated();
+  child->files = parent->files;
+  start_on_behalf(event, *child);
+  child->record.parent = parent->id();
+  child->record.forked = event.time;
+}
+
+// A loader that an engine starts is work of the component that started it, and so is what that one starts.
+void ProcessLives::start_on_behalf(const capture::Event& event, ProcessEntry& child) {
+  const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
+  if (parent == nullptr || parent == &child) return;
+  const bool registered = parent->state.registered_at(event.time);
+  const std::uint32_t component = registered
+                                      ? parent->state.context_at(event.parent_tid, event.time).component
+                                      : parent->state.started_by();
+  const std::string* name = parent->state.component_name(component);
+  if (!registered && component != 0) name = &parent->started_by;
+  if (name == nullptr) return;
+  child.state.set_started_by(component);
+  child.started_by = *name;
+  sink_.on_component(child.id(), component, *name);
+}
+
+// Processes of which only the number is known have nobody else who says that they ended.
+void ProcessLives::exited(const capture::Event& event) {
+  ProcessEntry* entry = table_.at(event.pid, event.time);
+  const bool process = event.pid == event.tid;
+  if (process && entry != nullptr && entry->id().start == 0)
+    entry->ended = std::min(entry->ended, event.time);
+}
+
+}  // namespace tailor::pipeline
