@@ -269,7 +269,7 @@ Result<Json> Service::fingerprint(const FingerprintRequest& request, const Acces
   filter.fingerprint = request.fingerprint;
   filter.visible = visible_to(access);
   ListedRuns listed;
-  Status read = library_.visit(filter, stop, [&](const store::ExecutionRow& row) {
+  Status read = library_.visit(in_order_of_time(filter), stop, [&](const store::ExecutionRow& row) {
     listed.add(row);
     return true;
   });

@@ -25,11 +25,7 @@ Result<query::Profile> load_segments(const std::string& directory, const store::
     if (!known) return known;
     profile::ProfileSink& to = through ? through(loader) : loader;
     return store::read_store(directory, catalogue, selection, to, loader.read_report(), loader.said_loss(),
-                             [&](std::uint64_t read) -> Status {
-                               if (options.stop != nullptr && options.stop->stopped())
-                                 return options.stop->error();
-                               return loader.may_go_on(read);
-                             });
+                             query::asked_after_blocks(loader, options.stop));
   });
 }
 

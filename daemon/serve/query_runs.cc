@@ -5,21 +5,17 @@
 
 namespace tailor::serve {
 
-// The clocks of different recordings cannot be compared: the newest one that has samples counts.
-void QueryRuns::begin(const store::ExecutionRow& row) {
-  left_out_ += taken_;
-  taken_ = 0;
-  recording_ = row.recording;
-  oldest_ns_ = newest_ns_ = row.wall_begin_ns;
+ExecutionFilter in_order_of_time(ExecutionFilter filter) {
+  if (!filter.since_ns && !filter.until_ns) filter.until_ns = INT64_MAX - 1;
+  return filter;
 }
 
 void QueryRuns::add(const store::ExecutionRow& row) {
-  const bool other = taken_ > 0 && row.recording != recording_;
-  if (is_full() || (other && sampled_ > 0)) {
+  if (is_full()) {
     ++left_out_;
     return;
   }
-  if (other || taken_ == 0) begin(row);
+  if (taken_ == 0) oldest_ns_ = newest_ns_ = row.wall_begin_ns;
   ++taken_;
   sampled_ += row.cost.samples > 0 ? 1 : 0;
   samples_ += row.cost.samples;

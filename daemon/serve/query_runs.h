@@ -7,6 +7,10 @@
 
 namespace tailor::serve {
 
+// How to visit executions whose runs are added up: newest first by the wall clock, which target() goes by,
+// and not by the starts of the daemon.
+ExecutionFilter in_order_of_time(ExecutionFilter filter);
+
 // The newest runs that have enough samples together. Rows of the query come newest first.
 class QueryRuns {
  public:
@@ -19,14 +23,11 @@ class QueryRuns {
   bool is_full() const { return samples_ >= kEnoughSamples || taken_ >= kMostFiltered; }
   std::uint64_t taken() const { return taken_; }
   std::uint64_t sampled() const { return sampled_; }    // of them, those with samples
-  std::uint64_t left_out() const { return left_out_; }  // older ones, and those of other runs of the daemon
+  std::uint64_t left_out() const { return left_out_; }  // older ones
   // Those that are taken, of what `filter` lets through: it names the query.
   Target target(ExecutionFilter filter) const;
 
  private:
-  void begin(const store::ExecutionRow& row);
-
-  store::RecordingNumber recording_ = 0;
   std::uint64_t taken_ = 0, sampled_ = 0, left_out_ = 0, samples_ = 0;
   std::uint64_t oldest_ns_ = 0, newest_ns_ = 0;  // when they began
 };

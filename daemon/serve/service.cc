@@ -195,7 +195,7 @@ Result<View> Service::open_runs(const Target& target, const Filters& filters, De
   ExecutionFilter filter = target.filter;
   filter.visible = visible_to(access);
   QueryRuns runs;
-  Status read = library_.visit(filter, stop, [&](const store::ExecutionRow& row) {
+  Status read = library_.visit(in_order_of_time(filter), stop, [&](const store::ExecutionRow& row) {
     runs.add(row);
     return true;
   });

@@ -23,6 +23,7 @@ namespace tailor::serve {
 namespace {
 
 constexpr std::size_t kRecent = 100;
+constexpr std::size_t kMostWithParts = 100;  // executions: of many, each row stands for itself
 constexpr std::uint64_t kMostSliced = 2'000'000;
 
 // A segment has the time of its beginning, and ends where the next one begins.
@@ -75,9 +76,6 @@ Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catal
   if (by_prefix && rows->size() > 1)
     return ambiguous(target.prefix, (*rows)[0].record.id, (*rows)[1].record.id);
   if (rows->empty()) return not_found("the store holds no execution yet");
-  // Clocks of different recordings cannot be compared: the newest one's count.
-  const store::RecordingNumber recording = rows->front().recording;
-  std::erase_if(*rows, [&](const auto& row) { return row.recording != recording; });
   if (newest) {
     // The newest may have just begun, or been too short for a sample.
     const auto sampled =
@@ -110,7 +108,6 @@ Status visit_in(const store::Catalogue& catalogue, const ExecutionFilter& filter
   return read;
 }
 
-// Those of the newest recording among them: the clocks of different ones cannot be compared.
 Result<std::vector<store::ExecutionRow>> filtered_rows(const store::Catalogue& catalogue,
                                                        const Target& target, const Stop& stop,
                                                        const Visible& visible,
@@ -123,14 +120,43 @@ Result<std::vector<store::ExecutionRow>> filtered_rows(const store::Catalogue& c
   ExecutionList list = page.finish();
   if (list.rows.empty()) return none_passes(filter, "the store");
   notes = cut_off_note(target, list);
-  const store::RecordingNumber recording = list.rows.front().recording;
-  const auto others = std::erase_if(list.rows, [&](const auto& row) { return row.recording != recording; });
-  if (others > 0)
-    notes.push_back(
-        fmt::format("{} executions before the daemon was last started are left out: narrow the time "
-                    "(--until) to see them",
-                    others));
   return std::move(list.rows);
+}
+
+std::string why_left_out(query::Unchained why) {
+  switch (why) {
+    case query::Unchained::kAnotherShare:
+      return "another share of the executions was sampled then";
+    case query::Unchained::kAnotherBoot:
+      return "the host was booted since then, and its kernel had its functions elsewhere";
+    case query::Unchained::kNoTime:
+      return "the host was booted since then, and nobody knows when that was";
+    case query::Unchained::kTooMany:
+      return fmt::format("at most {} starts of the daemon are added up", query::kMostLinks);
+    case query::Unchained::kNothingIsLeft:
+      break;
+  }
+  return "the store no longer holds what they did";
+}
+
+std::string left_out_note(query::Unchained why, std::size_t count) {
+  return fmt::format("{} {} left out: {}. Narrow the time (--until) to see {}", count,
+                     count == 1 ? "execution is" : "executions are", why_left_out(why),
+                     count == 1 ? "it" : "them");
+}
+
+// What the same execution did before a restart of the daemon, or after it.
+Status add_other_parts(const store::Catalogue& catalogue, const Visible& visible,
+                       std::vector<store::ExecutionRow>& rows) {
+  const std::size_t chosen = rows.size();
+  for (std::size_t i = 0; i < chosen; ++i) {
+    auto parts = catalogue.other_parts(rows[i]);
+    if (!parts) return parts.error();
+    for (store::ExecutionRow& part : *parts) {
+      if (!visible || visible(part)) rows.push_back(std::move(part));
+    }
+  }
+  return Ok{};
 }
 
 // Not the identity: several processes may declare it.
@@ -197,6 +223,9 @@ class StoreLibrary : public Library {
                     : find_rows(*catalogue, target, stop, visible);
     if (!rows) return rows.error();
     if (target.what == Target::What::kNewest) note_no_sample(*rows, notes);
+    if (rows->size() <= kMostWithParts) {
+      if (Status added = add_other_parts(*catalogue, visible, *rows); !added) return added.error();
+    }
     // One that still runs has more to come.
     const bool ended = rows->size() == 1 && rows->front().record.end != kTimeMax;
     const bool keeps = detail == Detail::kSamples || detail == Detail::kSamples.with(Detail::kCode) ||
@@ -212,6 +241,7 @@ class StoreLibrary : public Library {
     }
     auto loaded = query::load_executions(directory_, *catalogue, *rows, load_options(detail, stop));
     if (!loaded) return loaded.error();
+    for (const auto& [why, count] : loaded->left_out) notes.push_back(left_out_note(why, count));
     Loaded out{std::make_shared<const query::Profile>(std::move(loaded->profile)),
                std::move(loaded->selection), std::move(notes)};
     if (!key.empty()) kept_.keep(key, out);

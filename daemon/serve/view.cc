@@ -31,8 +31,11 @@ Status select_source(const std::string& name, View& view) {
 
 Status select_process(std::int32_t pid, View& view) {
   // A pid may have been used twice: the last process of that number counts.
+  TimeNs seen = kTimeMin;
   for (const auto& [process, record] : view.whole->processes()) {
-    if (process.pid == pid) view.selection.process = process;
+    if (process.pid != pid || record.first_seen < seen) continue;
+    view.selection.process = process;
+    seen = record.first_seen;
   }
   if (!view.selection.process) return not_found(fmt::format("the profile knows no process {}", pid));
   return Ok{};

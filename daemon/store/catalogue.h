@@ -21,8 +21,8 @@ namespace tailor::store {
 
 class Statement;
 
-// One run of a daemon: times of different recordings must not be compared (the clock starts anew with the
-// host). Its number is that of its first segment.
+// One run of a daemon. Times of different recordings are compared through query/load/recording_chain.h alone:
+// the clock starts anew with the host. Its number is that of its first segment.
 using RecordingNumber = std::uint64_t;
 
 struct SegmentRow {
@@ -151,6 +151,9 @@ class Catalogue {
   // are.
   Result<std::vector<ExecutionRow>> find_executions(
       const std::string& prefix, const std::function<bool(const ExecutionRow&)>& visible = {}) const;
+  // What the same execution, of the same process, did in other recordings: it ran while the daemon was started
+  // anew. Oldest first.
+  Result<std::vector<ExecutionRow>> other_parts(const ExecutionRow& row) const;
   // Executions that were running when their recording ended without saying so: a later one is about to begin.
   Status end_running();
   // Those of a recording that end_running() ended.

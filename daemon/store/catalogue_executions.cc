@@ -174,6 +174,18 @@ Result<std::vector<ExecutionRow>> Catalogue::find_executions(
   return rows;
 }
 
+Result<std::vector<ExecutionRow>> Catalogue::other_parts(const ExecutionRow& row) const {
+  constexpr std::size_t kMost = 64;  // of more an engine says the identity again and again
+  std::vector<ExecutionRow> parts;
+  Status read = visit_rows("WHERE id=?1 ORDER BY recording", id_text(row.record.id), [&](ExecutionRow other) {
+    const bool same = other.record.process == row.record.process && other.record.handle == row.record.handle;
+    if (same && other.recording != row.recording) parts.push_back(std::move(other));
+    return parts.size() < kMost;
+  });
+  if (!read) return read.error();
+  return parts;
+}
+
 Result<std::vector<profile::ExecutionRecord>> Catalogue::ended_with_daemon(RecordingNumber recording) const {
   std::vector<profile::ExecutionRecord> records;
   const std::string from = fmt::format("{} WHERE ?1='' AND recording={} AND {}",

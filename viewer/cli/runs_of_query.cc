@@ -34,7 +34,7 @@ Result<RunsOfQuery> runs_of_query(serve::Library& library, const std::string& fi
   RunsOfQuery found;
   found.fingerprint = fingerprint;
   std::size_t looked_at = 0;
-  Status read = library.visit({}, Stop(), [&](const store::ExecutionRow& row) {
+  Status read = library.visit(serve::in_order_of_time({}), Stop(), [&](const store::ExecutionRow& row) {
     if (++looked_at > kMostLookedAt || found.runs.is_full()) {
       found.older = true;
       return false;

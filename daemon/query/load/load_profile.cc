@@ -7,16 +7,12 @@
 #include "proto/base/errors.h"
 
 namespace tailor::query {
-namespace {
-
 store::MayGoOn asked_after_blocks(ProfileLoader& loader, const Stop* stop) {
   return [&loader, stop](std::uint64_t read) -> Status {
     if (stop != nullptr && stop->stopped()) return stop->error();
     return loader.may_go_on(read);
   };
 }
-
-}  // namespace
 
 Result<Profile> Profile::load_from(const LoadOptions& options,
                                    const std::function<Status(ProfileLoader&)>& read) {

@@ -132,4 +132,7 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   std::optional<FunctionSummer> functions_;
 };
 
+// Asks the loader after each block, and `stop` (NULL: nobody).
+store::MayGoOn asked_after_blocks(ProfileLoader& loader, const Stop* stop);
+
 }  // namespace tailor::query
