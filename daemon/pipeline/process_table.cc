@@ -16,6 +16,11 @@ TimeNs gone_at(const ProcessEntry& entry) {
   return freeing ? entry.ended + kFreesMemoryFor : entry.ended;
 }
 
+// How much is to be freed with it, in ranges of memory.
+std::size_t size_of(const ProcessEntry& entry) {
+  return entry.files.own_size() + entry.state.memory().own_size();
+}
+
 }  // namespace
 
 // Holes that other memory makes in files are pieces too: as many as there may be files.
@@ -75,17 +80,26 @@ ProcessEntry* ProcessTable::add_unnamed(std::int32_t pid, TimeNs since) {
   return &insert({pid, 0}, since);
 }
 
+// A process may have mapped so much that to forget several at once would hold up all others.
+void ProcessTable::free_some() {
+  for (std::size_t freed = 0; freed < kMostFreed && !gone_.empty(); gone_.pop_back())
+    freed += size_of(*gone_.back());
+}
+
 std::size_t ProcessTable::trim(TimeNs watermark) {
   last_ = nullptr;
   const std::size_t before = size_;
   for (auto it = by_pid_.begin(); it != by_pid_.end();) {
-    size_ -= std::erase_if(it->second, [&](const auto& entry) {
-      const bool over = gone_at(*entry) <= watermark && entry->connection == 0 && !entry->accounting_changed;
-      if (over) profile::add(forgotten_, entry->accounting);
-      return over;
-    });
+    for (auto& entry : it->second) {
+      if (gone_at(*entry) > watermark || entry->connection != 0 || entry->accounting_changed) continue;
+      profile::add(forgotten_, entry->accounting);
+      gone_.push_back(std::move(entry));
+      --size_;
+    }
+    std::erase(it->second, nullptr);
     it = it->second.empty() ? by_pid_.erase(it) : std::next(it);
   }
+  free_some();
   return before - size_;
 }
 

@@ -107,7 +107,8 @@ class ProcessTable {
   // A process of which only the number is known. NULL beyond the limit of processes.
   ProcessEntry* add_unnamed(std::int32_t pid, TimeNs since);
 
-  // Forgets processes that ended before `watermark`; returns how many.
+  // Forgets processes that ended before `watermark`; returns how many. Frees their memory, or a part of it:
+  // the rest when it is called again.
   std::size_t trim(TimeNs watermark);
 
   template <typename Visit>
@@ -125,12 +126,15 @@ class ProcessTable {
 
   using Entries = std::vector<std::unique_ptr<ProcessEntry>>;  // of one pid, by `since`
   static constexpr std::size_t kMaxProcesses = 65536;
+  static constexpr std::size_t kMostFreed = 4096;  // at once, in ranges of memory: a millisecond, but for the last process
 
   ProcessEntry& insert(ProcessId id, TimeNs since);
+  void free_some();
 
   process::Limits limits_;
   ProcessEntry::Budgets budgets_;
   std::map<std::int32_t, Entries> by_pid_;
+  Entries gone_;  // forgotten, but not freed
   std::size_t size_ = 0;
   std::int32_t last_pid_ = 0;  // of last_, which may be NULL: at() is asked for one process many times
   Entries* last_ = nullptr;

@@ -4,6 +4,13 @@
 #include <iterator>
 
 namespace tailor::process {
+namespace {
+
+std::uint64_t end_of(const FileRanges::File& file) {
+  return file.size > UINT64_MAX - file.begin ? UINT64_MAX : file.begin + file.size;
+}
+
+}  // namespace
 
 FileRanges::Held::~Held() {
   count(0);
@@ -111,18 +118,24 @@ bool FileRanges::unmap(std::uint64_t begin, std::uint64_t size) {
   return true;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> FileRanges::keep_only(const std::vector<File>& seen) {
-  // What is left of it once everything seen was taken out. A copy for a moment, outside of the budget.
-  FileRanges gone;
-  gone.held_->ranges = held_->ranges;
-  gone.held_->bytes = held_->bytes;
-  for (const File& file : seen) gone.unmap(file.begin, file.size);
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
-  for (const auto& [begin, range] : gone.held_->ranges) {
-    out.emplace_back(begin, range.end - begin);
-    unmap(begin, range.end - begin);
+// One walk over both, because a process may have mapped much.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> FileRanges::keep_only(std::vector<File> seen) {
+  std::ranges::sort(seen, {}, &File::begin);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> gone;
+  std::uint64_t covered = 0;  // nothing below it is gone, but for what is in `gone`
+  auto next = seen.begin();
+  for (const auto& [begin, range] : held_->ranges) {
+    covered = std::max(covered, begin);
+    while (covered < range.end) {
+      while (next != seen.end() && end_of(*next) <= covered) ++next;
+      const std::uint64_t kept = next == seen.end() ? range.end : std::min(next->begin, range.end);
+      if (kept > covered) gone.emplace_back(covered, kept - covered);
+      if (kept == range.end) break;
+      covered = end_of(*next);
+    }
   }
-  return out;
+  for (const auto& [begin, size] : gone) unmap(begin, size);
+  return gone;
 }
 
 }  // namespace tailor::process

@@ -40,12 +40,14 @@ class FileRanges {
   bool unmap(std::uint64_t begin, std::uint64_t size);
   // Ends what `seen`, which is all that is mapped now, does not have. Gives the ranges that ended: begin,
   // size.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> keep_only(const std::vector<File>& seen);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> keep_only(std::vector<File> seen);
   // There was no room for a change: all was forgotten, rather than taken for what it no longer is. Nothing
   // changes any more before clear().
   bool overflowed() const { return overflowed_; }
   void clear();
   std::size_t size() const { return held_->ranges.size(); }
+  // How many ranges are freed with this one: none that a copy shares.
+  std::size_t own_size() const { return held_.use_count() == 1 ? held_->ranges.size() : 0; }
 
   // What lies at an address; its texts hold until something changes here.
   struct At {

@@ -62,6 +62,8 @@ class MemoryMap {
   Found find(std::uint64_t address, std::uint64_t stack) const;
 
   std::size_t size() const { return areas_->areas.size(); }
+  // How many of them are freed with this map: none that a copy shares.
+  std::size_t own_size() const { return areas_.use_count() == 1 ? areas_->areas.size() : 0; }
   std::uint64_t refused() const { return refused_; }
 
  private:

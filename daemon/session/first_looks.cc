@@ -52,8 +52,12 @@ std::size_t FirstLooks::Seen::bytes() const {
   return all;
 }
 
-void FirstLooks::release(const Look& look) {
-  work_.release(look.user, look.seen->value.bytes());
+// A large one is freed by a thread of the user, as it was made.
+void FirstLooks::release(Look& look) {
+  constexpr std::size_t kLarge = 65536;
+  const std::size_t bytes = look.seen->value.bytes();
+  work_.release(look.user, bytes);
+  if (bytes >= kLarge) work_.drop(look.user, std::move(look.seen));
 }
 
 // Of a process that is gone. A later process of the same number may have been seen.

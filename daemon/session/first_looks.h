@@ -64,7 +64,7 @@ class FirstLooks {
   bool is_of_no_use(const Look& look);
   static bool counts(const Look& look, TimeNs now) { return !look.given_up && look.not_before <= now; }
   bool is_ready(Look& look, TimeNs now, const GiveUp& give_up);
-  void release(const Look& look);
+  void release(Look& look);
   static pipeline::KnownProcess next_part(Look& look, std::size_t most);
 
   os::Os& os_;

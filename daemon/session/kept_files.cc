@@ -97,6 +97,19 @@ struct Opened {
   std::uint32_t user = UINT32_MAX;  // whose process has mapped it; UINT32_MAX: it was gone
 };
 
+// What a record of the kernel says, if it is of a file.
+void add_mapping(std::span<const std::byte> record, std::vector<FileMapping>& to) {
+  const auto told = capture::read_executable_mapping(record);
+  if (!told || !told->path.starts_with('/') || told->path.starts_with("//")) return;
+  to.push_back({{std::string(told->path), told->build_id},
+                told->pid,
+                told->begin,
+                told->begin + told->size,
+                told->device_major,
+                told->device_minor,
+                told->inode});
+}
+
 // Through the mapping, which needs a right (CAP_CHECKPOINT_RESTORE); by its path in the process's root; and
 // by its path here, where the process has ended.
 Opened open_mapped(const std::filesystem::path& proc, const FileMapping& mapped) {
@@ -136,17 +149,10 @@ class KeptFiles::Keeper {
   Keeper(std::filesystem::path proc, std::chrono::seconds patience, Full full)
       : proc_(std::move(proc)), patience_(patience), full_(full) {}
 
-  void want(FileMapping mapped) {
+  void want(std::vector<FileMapping> mapped) {
+    if (mapped.empty()) return;
     const std::lock_guard lock(mutex_);
-    if (!files_.contains(mapped.name) && !has_room()) return;
-    Entry& entry = files_[mapped.name];
-    entry.note(mapped.inode);
-    entry.wanted = ++wanted_;
-    if (entry.waits || entry.file || entry.tries >= kMostTries || waiting_.size() >= kMostWaiting) return;
-    if (held_ >= kMostHeld && full_ == Full::kRefuse) return;
-    entry.waits = true;
-    ++entry.tries;
-    waiting_.push_back(std::move(mapped));
+    for (FileMapping& each : mapped) want_one(std::move(each));
     changed_.notify_all();
   }
 
@@ -161,6 +167,7 @@ class KeptFiles::Keeper {
       opening_ = true;
       lock.unlock();
       Opened opened = open_mapped(proc_, next);
+      const auto file = opened.file ? std::make_shared<UniqueFd>(std::move(opened.file)) : nullptr;
       lock.lock();
       opening_ = false;
       Entry& entry = files_[next.name];
@@ -168,13 +175,12 @@ class KeptFiles::Keeper {
       entry.note(opened.inode);
       entry.lost = opened.lost;
       entry.user = opened.user;
-      if (opened.file) {
-        ++held_;
-        entry.file = std::make_shared<UniqueFd>(std::move(opened.file));
-        entry.content = opened.content;
-      }
-      if (held_ > kMostHeld) let_one_go();
+      if (file != nullptr) hold(entry, file, opened.content);
+      std::shared_ptr<const UniqueFd> gone = held_ > kMostHeld ? let_one_go() : nullptr;
       changed_.notify_all();
+      lock.unlock();
+      gone.reset();  // to close a file may take long
+      lock.lock();
     }
   }
 
@@ -239,20 +245,45 @@ class KeptFiles::Keeper {
     for (auto each = old.begin(); each != some; ++each) files_.erase(*each);
   }
 
-  // Nobody's files go for those of somebody who has more.
-  void let_one_go() {
-    std::map<std::uint32_t, std::size_t> held;
-    for (const auto& [name, entry] : files_) held[entry.user] += entry.file ? 1 : 0;
-    const std::uint32_t most =
-        std::ranges::max_element(held, {}, [](const auto& each) { return each.second; })->first;
-    Entry* oldest = nullptr;
-    for (auto& [name, entry] : files_) {
-      if (!entry.file || entry.user != most) continue;
-      if (oldest == nullptr || entry.wanted < oldest->wanted) oldest = &entry;
-    }
-    oldest->file.reset();
-    oldest->tries = 0;
+  void want_one(FileMapping mapped) {
+    if (!files_.contains(mapped.name) && !has_room()) return;
+    Entry& entry = files_[mapped.name];
+    entry.note(mapped.inode);
+    take_turn(entry);
+    if (entry.waits || entry.file || entry.tries >= kMostTries || waiting_.size() >= kMostWaiting) return;
+    if (held_ >= kMostHeld && full_ == Full::kRefuse) return;
+    entry.waits = true;
+    ++entry.tries;
+    waiting_.push_back(std::move(mapped));
+  }
+
+  // It was mapped last of all.
+  void take_turn(Entry& entry) {
+    const std::uint64_t before = std::exchange(entry.wanted, ++wanted_);
+    if (!entry.file) return;
+    auto turn = held_by_[entry.user].extract(before);
+    turn.key() = entry.wanted;
+    held_by_[entry.user].insert(std::move(turn));
+  }
+
+  void hold(Entry& entry, std::shared_ptr<const UniqueFd> file, const Content& content) {
+    ++held_;
+    held_by_[entry.user].emplace(entry.wanted, &entry);
+    entry.file = std::move(file);
+    entry.content = content;
+  }
+
+  // Nobody's files go for those of somebody who has more. Many wait for the lock meanwhile, so nothing is
+  // searched but users.
+  std::shared_ptr<const UniqueFd> let_one_go() {
+    const auto most =
+        std::ranges::max_element(held_by_, {}, [](const auto& each) { return each.second.size(); });
+    Entry& oldest = *most->second.begin()->second;
+    most->second.erase(most->second.begin());
+    if (most->second.empty()) held_by_.erase(most);
+    oldest.tries = 0;
     --held_;
+    return std::exchange(oldest.file, nullptr);
   }
 
   std::filesystem::path proc_;
@@ -262,6 +293,7 @@ class KeptFiles::Keeper {
   std::condition_variable changed_;
   std::deque<FileMapping> waiting_;
   Files files_;
+  std::map<std::uint32_t, std::map<std::uint64_t, Entry*>> held_by_;  // users, by their turns
   std::size_t held_ = 0;
   std::uint64_t wanted_ = 0;
   bool opening_ = false, ending_ = false;
@@ -279,29 +311,21 @@ KeptFiles::~KeptFiles() {
 }
 
 void KeptFiles::known(const pipeline::KnownProcess& process) {
+  std::vector<FileMapping> mapped;
   for (const profile::MappingRecord& each : process.mappings) {
     if (!each.path.starts_with('/')) continue;
-    keeper_->want({{each.path, each.build_id}, process.process.pid, each.begin, each.begin + each.size});
+    mapped.push_back({{each.path, each.build_id}, process.process.pid, each.begin, each.begin + each.size});
   }
+  keeper_->want(std::move(mapped));
 }
 
 void KeptFiles::chunk(const capture::RingChunk& chunk) {
+  std::vector<FileMapping> mapped;
   capture::for_each_record(chunk.bytes,
-                           [this](const perf_event_header& header, std::span<const std::byte> record) {
-                             if (header.type == PERF_RECORD_MMAP2) mapped(record);
+                           [&](const perf_event_header& header, std::span<const std::byte> record) {
+                             if (header.type == PERF_RECORD_MMAP2) add_mapping(record, mapped);
                            });
-}
-
-void KeptFiles::mapped(std::span<const std::byte> record) {
-  const auto told = capture::read_executable_mapping(record);
-  if (!told || !told->path.starts_with('/') || told->path.starts_with("//")) return;
-  keeper_->want({{std::string(told->path), told->build_id},
-                 told->pid,
-                 told->begin,
-                 told->begin + told->size,
-                 told->device_major,
-                 told->device_minor,
-                 told->inode});
+  keeper_->want(std::move(mapped));
 }
 
 query::KeptFile KeptFiles::find(const std::string& path, const std::string& build_id) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "daemon/capture/decode/ring_chunk.h"
@@ -45,7 +44,6 @@ class KeptFiles {
 
  private:
   class Keeper;
-  void mapped(std::span<const std::byte> record);
 
   std::shared_ptr<Keeper> keeper_;  // its thread's too
 };

@@ -9,7 +9,7 @@
 namespace tailor::store {
 namespace {
 
-constexpr std::size_t kMaxMetaBytes = 1u << 20;
+constexpr std::size_t kMaxMetaBytes = 128 << 10;
 constexpr std::size_t kSha256Size = 32;
 
 template <typename Record>

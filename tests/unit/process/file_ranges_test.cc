@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -81,6 +84,41 @@ TEST(FileRanges, ALookEndsWhatItDoesNotSee) {
   ASSERT_EQ(gone.size(), 1u);
   EXPECT_EQ(gone[0], (std::pair<std::uint64_t, std::uint64_t>{0x4000, 0x1000}));
   EXPECT_FALSE(files.unmap(0x4000, 0x1000));
+}
+
+// Page by page, whatever overlaps or is empty.
+TEST(FileRanges, ALookEndsWhatItDoesNotSeeWhateverItSees) {
+  constexpr std::uint64_t kPages = 40;
+  std::mt19937_64 random(7);
+  const auto some = [&](std::uint64_t most) { return random() % (most + 1); };
+  const auto file = [&] { return FileRanges::File{some(kPages), some(5), 0, "/a", ""}; };
+  for (int round = 0; round < 2000; ++round) {
+    FileRanges files;
+    std::set<std::uint64_t> expected, gone;
+    for (std::uint64_t i = some(6); i > 0; --i) files.map(file());
+    std::vector<FileRanges::File> seen(some(6));
+    for (FileRanges::File& each : seen) each = file();
+    for (std::uint64_t page = 0; page < kPages + 5; ++page) {
+      const auto holds = [&](const FileRanges::File& each) {
+        return each.begin <= page && page < each.begin + each.size;
+      };
+      if (files.at(page) && std::ranges::none_of(seen, holds)) expected.insert(page);
+    }
+    for (const auto& [begin, size] : files.keep_only(seen)) {
+      for (std::uint64_t page = begin; page < begin + size; ++page) EXPECT_TRUE(gone.insert(page).second);
+    }
+    ASSERT_EQ(gone, expected);
+    for (const std::uint64_t page : gone) EXPECT_FALSE(files.at(page));
+  }
+}
+
+TEST(FileRanges, WhatACopySharesIsNotFreedWithIt) {
+  FileRanges parent;
+  parent.map({0x1000, 0x1000, 0, "/a", ""});
+  EXPECT_EQ(parent.own_size(), 1u);
+  const FileRanges child = parent;
+  EXPECT_EQ(parent.own_size(), 0u);
+  EXPECT_EQ(child.own_size(), 0u);
 }
 
 }  // namespace
