@@ -126,7 +126,8 @@ class ProcessTable {
 
   using Entries = std::vector<std::unique_ptr<ProcessEntry>>;  // of one pid, by `since`
   static constexpr std::size_t kMaxProcesses = 65536;
-  static constexpr std::size_t kMostFreed = 4096;  // at once, in ranges of memory: a millisecond, but for the last process
+  static constexpr std::size_t kMostFreed =
+      4096;  // at once, in ranges of memory: a millisecond, but for the last process
 
   ProcessEntry& insert(ProcessId id, TimeNs since);
   void free_some();

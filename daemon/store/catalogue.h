@@ -151,8 +151,8 @@ class Catalogue {
   // are.
   Result<std::vector<ExecutionRow>> find_executions(
       const std::string& prefix, const std::function<bool(const ExecutionRow&)>& visible = {}) const;
-  // What the same execution, of the same process, did in other recordings: it ran while the daemon was started
-  // anew. Oldest first.
+  // What the same execution, of the same process, did in other recordings: it ran while the daemon was
+  // started anew. Oldest first.
   Result<std::vector<ExecutionRow>> other_parts(const ExecutionRow& row) const;
   // Executions that were running when their recording ended without saying so: a later one is about to begin.
   Status end_running();
