@@ -15,14 +15,12 @@
  */
 #include "daemon/bpf/kernel_types.h"
 #include "daemon/bpf/sampler_abi.h"
+#include "daemon/bpf/slot_reader.h"
 #include "tailor/draw.h"
 #include "tailor/tag.h"
 #include "tailor/thread_area.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-/* Of a slot, what is read. */
-#define SLOT_END (__builtin_offsetof(struct tailor_slot, states) + 2 * sizeof(struct tailor_thread_state))
 
 /* The daemon is woken when the ring holds so much. It changes that while the program runs. */
 volatile __u64 wakeup_bytes = 1 << 17;
@@ -133,82 +131,11 @@ static __always_inline void copy_registers(const struct pt_regs* from, struct ta
   to->registers[16] = from->r15;
 }
 
-/* Where the thread keeps the address of its slot. */
-static __always_inline const void* slot_place(const struct tailor_bpf_process* process) {
-  struct task_struct* task = bpf_get_current_task_btf();
-  unsigned long base = BPF_CORE_READ(task, thread.fsbase);
-  return (const void*)(base + process->slot_offset);
-}
-
-/* The thread's number in its own pid namespace. */
-static __always_inline __u32 own_number(void) {
-  const struct pid* pid = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
-  const unsigned int level = BPF_CORE_READ(pid, level);
-  return BPF_CORE_READ(pid, numbers[level].nr);
-}
-
-/* Copies the thread's slot. What the thread keeps may name the slot of another one: a worker of io_uring has
- * its creator's thread registers, and the memory of a thread that ends is given to the next. Returns 0 or why
- * not. */
-static __always_inline __u64 copy_slot(const struct tailor_bpf_process* process, struct tailor_slot* copy) {
-  const struct tailor_slot* slot = 0;
-  if (bpf_probe_read_user(&slot, sizeof slot, slot_place(process)) != 0) return TAILOR_BPF_UNREAD_SLOT;
-  if (!slot) return TAILOR_BPF_NO_SLOT;
-  if (bpf_probe_read_user(copy, SLOT_END, slot) != 0) return TAILOR_BPF_UNREAD_SLOT;
-  return copy->tid == own_number() ? 0 : TAILOR_BPF_NO_SLOT;
-}
-
-static __always_inline void say_no_state(struct tailor_bpf_state* state, __u64 why) {
-  state->execution = TAILOR_NO_STATE;
-  state->plan = why;
-  state->work = 0;
-}
-
-/* Which of the two copies counts stands beside them, and the thread is stopped here: what was read is whole.
- */
-static __always_inline void take_state(const struct tailor_slot* copy, struct tailor_bpf_state* state) {
-  if (copy->state != TAILOR_AREA_LIVE) {
-    say_no_state(state, TAILOR_BPF_UNREAD_SLOT);
-    return;
-  }
-  const struct tailor_thread_state* current = copy->state_of & 1 ? &copy->states[1] : &copy->states[0];
-  state->execution = current->execution;
-  state->plan = current->plan;
-  state->work = current->work;
-}
-
-/* What a sample takes from the slot, in one read. */
-struct slot_words {
-  __u64 tag, objects_at, waits_at;
-  struct tailor_bpf_state state;
-};
-
-static __always_inline void read_slot(const struct tailor_bpf_process* process, struct slot_words* words) {
-  struct tailor_slot copy;
-  words->tag = words->objects_at = words->waits_at = 0;
-  say_no_state(&words->state, TAILOR_BPF_NOT_ASKED);
-  const __u32 has_state = process->flags & TAILOR_BPF_HAS_STATE;
-  if (!(process->flags & TAILOR_BPF_TAG_SLOT) && !has_state) return;
-  const __u64 why_not = copy_slot(process, &copy);
-  if (why_not) {
-    if (has_state) say_no_state(&words->state, why_not);
-    return;
-  }
-  if (process->flags & TAILOR_BPF_TAG_SLOT) {
-    words->tag = copy.tag;
-    words->objects_at = copy.objects_at;
-  }
-  words->waits_at = copy.waits_at;
-  if (has_state) take_state(&copy, &words->state);
-}
-
 /* Whether the thread works for an execution that is not drawn. Where that cannot be read, the daemon looks.
  */
-static __always_inline int is_not_drawn(const struct tailor_bpf_process* process) {
-  struct tailor_slot copy;
-  if (!process->drawn_ppm || !(process->flags & TAILOR_BPF_HAS_SLOTS)) return 0;
-  if (copy_slot(process, &copy) != 0) return 0;
-  return copy.execution && !tailor_draws(copy.execution, process->drawn_ppm);
+static __always_inline int is_not_drawn(const struct tailor_bpf_process* process,
+                                        const struct slot_words* slot) {
+  return process->drawn_ppm && slot->execution && !tailor_draws(slot->execution, process->drawn_ppm);
 }
 
 static __always_inline void count_not_drawn(struct bpf_perf_event_data* ctx,
@@ -294,13 +221,10 @@ static __always_inline int add_up(struct bpf_perf_event_data* ctx, const struct 
 }
 
 /* All 0 where the thread has none, or is in generated code. */
-static __always_inline void read_anchor(const struct tailor_bpf_process* process,
-                                        struct tailor_bpf_anchor* anchor) {
-  if (!(process->flags & TAILOR_BPF_HAS_SLOTS)) return;
-  struct tailor_slot copy;
-  if (copy_slot(process, &copy) != 0 || !copy.anchor_at) return;
-  const __u64 at = copy.anchor_at;
-  if (bpf_probe_read_user(anchor, sizeof *anchor, (const void*)at) != 0) anchor->stack_pointer = 0;
+static __always_inline void read_anchor(const struct slot_words* slot, struct tailor_bpf_anchor* anchor) {
+  if (!slot->anchor_at) return;
+  if (bpf_probe_read_user(anchor, sizeof *anchor, (const void*)slot->anchor_at) != 0)
+    anchor->stack_pointer = 0;
 }
 
 /* Returns the bytes that could be read. Near the bottom of the stack it is less; nothing is paged in here. */
@@ -361,15 +285,15 @@ int take_sample(struct bpf_perf_event_data* ctx) {
   __u32 here = bpf_get_smp_processor_id();
   struct tailor_bpf_cpu* cpu = bpf_map_lookup_elem(&cpus, &here);
   if (cpu) __sync_fetch_and_add(&cpu->hits, 1);
-  if (is_not_drawn(process)) {
+  struct slot_words slot;
+  read_slot(process, &slot);
+  if (is_not_drawn(process, &slot)) {
     count_not_drawn(ctx, count);
     return 0;
   }
 
   struct pt_regs user = {};
   read_user_registers(ctx, &user);
-  struct slot_words slot;
-  read_slot(process, &slot);
   int with_stack = (process->flags & TAILOR_BPF_STACK_ALWAYS) ||
                    ((process->flags & TAILOR_BPF_STACK_UNKNOWN) && !is_known(process, pid, &user, &slot));
   if (!with_stack && (summed_sources >> (bpf_get_attach_cookie(ctx) & 63) & 1) &&
@@ -392,7 +316,7 @@ int take_sample(struct bpf_perf_event_data* ctx) {
     __sync_fetch_and_add(&count->stacks, 1);
   } else {
     struct tailor_bpf_anchor anchor = {};
-    read_anchor(process, &anchor);
+    read_anchor(&slot, &anchor);
     if (anchor.stack_pointer > user.rsp) {
       struct tailor_bpf_anchored_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
       if (!sample) goto lost;
