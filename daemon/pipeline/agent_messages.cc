@@ -370,8 +370,8 @@ Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& en
   said.entry.state.end_execution(end.handle(), record.end);
   said.entry.not_drawn.end(end.handle(), record.end);
   said.entry.untagged.end(end.handle(), record.end);
-  record.rows_known = end.rows() != UINT64_MAX;
-  record.rows = record.rows_known ? end.rows() : 0;
+  record.rows_known = end.result_rows() != UINT64_MAX;
+  record.rows = record.rows_known ? end.result_rows() : 0;
   record.error = end.error();
   sink_.on_execution(record);
   said.entry.said_again.erase(end.handle());

@@ -9,7 +9,7 @@ namespace tailor::store {
 
 v1::ActivityBlock encode_activity(std::span<const profile::ActivityRecord> records) {
   v1::ActivityBlock out;
-  out.set_rows(static_cast<std::uint32_t>(records.size()));
+  out.set_block_rows(static_cast<std::uint32_t>(records.size()));
   ThreadTableWriter threads(*out.mutable_threads());
   std::uint64_t time = 0, a = 0;
   for (const profile::ActivityRecord& r : records) {
@@ -32,7 +32,7 @@ v1::ActivityBlock encode_activity(std::span<const profile::ActivityRecord> recor
 }
 
 Result<std::vector<profile::ActivityRecord>> decode_activity(const v1::ActivityBlock& in) {
-  const std::uint32_t rows = in.rows();
+  const std::uint32_t rows = in.block_rows();
   if (rows > kMaxBlockRows) return internal("activity: more rows than a block may have");
   const ColumnReader thread(in.thread(), rows), kind(in.kind(), rows), id(in.id(), rows);
   const ColumnReader time(in.time(), rows), a(in.a(), rows);

@@ -170,8 +170,8 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
     out.set_end(in.end);
   }
   out.set_heard(in.heard);
-  out.set_rows(in.rows);
-  out.set_rows_unknown(!in.rows_known);
+  out.set_result_rows(in.rows);
+  out.set_result_rows_unknown(!in.rows_known);
   out.set_error(to_utf8(in.error));
   for (const auto& [key, value] : in.labels) {
     v1::Label& label = *out.add_labels();
@@ -194,8 +194,8 @@ Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
   out.begin = in.begin();
   out.end = in.ended() ? in.end() : kTimeMax;
   out.heard = in.heard();
-  out.rows = in.rows();
-  out.rows_known = !in.rows_unknown();
+  out.rows = in.result_rows();
+  out.rows_known = !in.result_rows_unknown();
   out.error = in.error();
   for (const v1::Label& label : in.labels()) out.labels.emplace_back(label.key(), label.value());
   if (in.has_uid()) out.uid = in.uid();

@@ -168,7 +168,7 @@ Status decode_stacks(const v1::SampleBlock& in, DecodedSamples& out) {
 v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples) {
   v1::SampleBlock out;
   encode_stacks(samples, out);
-  out.set_rows(static_cast<std::uint32_t>(samples.size()));
+  out.set_block_rows(static_cast<std::uint32_t>(samples.size()));
   const std::size_t rows = samples.size();
   ThreadTableWriter threads(*out.mutable_threads());
   SparseNumbering tags;
@@ -212,7 +212,7 @@ v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples) {
 }
 
 Result<DecodedSamples> decode_samples(const v1::SampleBlock& in) {
-  const std::uint32_t rows = in.rows();
+  const std::uint32_t rows = in.block_rows();
   if (rows > kMaxBlockRows) return broken("more rows than a block may have");
   const ColumnReader thread(in.thread(), rows), cpu(in.cpu(), rows), source(in.source(), rows),
       flags(in.flags(), rows), tag(in.tag(), rows), access(in.access(), rows), region(in.region(), rows),

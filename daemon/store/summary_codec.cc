@@ -73,8 +73,8 @@ void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
     out.add_elapsed_sum(sum.elapsed_sum);
     out.add_elapsed_min(sum.elapsed_min);
     out.add_elapsed_max(sum.elapsed_max);
-    out.add_rows_known(sum.rows_known);
-    out.add_rows(sum.rows);
+    out.add_result_rows_known(sum.rows_known);
+    out.add_result_rows(sum.rows);
     encode_buckets(sum.elapsed, out);
   }
 }
@@ -167,7 +167,8 @@ class Decoder {
     }
     // Older files have none of these.
     const bool detailed = in.buckets_size() != 0;
-    if (detailed && (in.buckets_size() != rows || in.rows_known_size() != rows || in.rows_size() != rows))
+    if (detailed &&
+        (in.buckets_size() != rows || in.result_rows_known_size() != rows || in.result_rows_size() != rows))
       return false;
     Hour at = 0;
     int bucket = 0;
@@ -188,8 +189,8 @@ class Decoder {
 
   // `bucket`: the first one of the row, and afterwards that of the next row.
   bool details(const v1::SummaryRuns& in, int row, int& bucket, RunSum& out) {
-    out.rows_known = in.rows_known(row);
-    out.rows = in.rows(row);
+    out.rows_known = in.result_rows_known(row);
+    out.rows = in.result_rows(row);
     if (out.rows_known > out.executions) return false;
     std::uint64_t number = 0, executions = 0;
     for (std::uint32_t i = 0; i < in.buckets(row); ++i, ++bucket) {

@@ -92,7 +92,7 @@ class ScriptedInput {
   void end(ProcessId process, TimeNs time, ExecutionHandle handle, std::uint64_t rows = 0) {
     say(process, time, [&](v1::AgentMessage& m) {
       m.mutable_execution_end()->set_handle(handle);
-      m.mutable_execution_end()->set_rows(rows);
+      m.mutable_execution_end()->set_result_rows(rows);
     });
   }
 

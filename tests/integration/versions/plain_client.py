@@ -141,7 +141,7 @@ def main():
         log.append(MORSEL_END, 1)
     log.append(PIPELINE_END, 1)
     log.append(EXECUTION_END, 0, 1)
-    client.send("execution_end", registration_pb2.ExecutionEnd(handle=1, rows=3))
+    client.send("execution_end", registration_pb2.ExecutionEnd(handle=1, result_rows=3))
     client.send("code_unload", registration_pb2.CodeUnload(code_id=1))
     client.send("plan_unload", registration_pb2.PlanUnload(plan_id=1))
     client.barrier(1)

@@ -136,7 +136,7 @@ TEST_F(AgentTest, ExecutionsCarryLabelsAndHostileTexts) {
   EXPECT_EQ(begin.labels(1).value(), long_text);
   EXPECT_EQ(begin.labels(2).value(), "a??");
   v1::ExecutionEnd end = daemon_.next().message.execution_end();
-  EXPECT_EQ(end.rows(), 42u);
+  EXPECT_EQ(end.result_rows(), 42u);
   EXPECT_EQ(end.error(), "divided by ?");
 }
 

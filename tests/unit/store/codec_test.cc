@@ -94,8 +94,8 @@ TEST(SampleCodec, RefusesWhatItCouldNotHaveMade) {
     change(bad);
     return !decode_samples(bad);
   };
-  EXPECT_TRUE(broken([](auto& b) { b.set_rows(1u << 30); }));
-  EXPECT_TRUE(broken([](auto& b) { b.set_rows(3); }));
+  EXPECT_TRUE(broken([](auto& b) { b.set_block_rows(1u << 30); }));
+  EXPECT_TRUE(broken([](auto& b) { b.set_block_rows(3); }));
   EXPECT_TRUE(broken([](auto& b) { b.clear_threads(); }));
   EXPECT_TRUE(broken([](auto& b) { b.clear_tags(); }));
   EXPECT_TRUE(broken([](auto& b) { b.add_thread(99); }));

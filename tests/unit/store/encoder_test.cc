@@ -46,7 +46,7 @@ TEST(ProfileEncoder, AShortExecutionIsWrittenOnceWithItsEnd) {
   EXPECT_EQ(out.seen[0].handle(), 1u);
   EXPECT_TRUE(out.seen[0].ended());
   EXPECT_EQ(out.seen[0].end(), 200);
-  EXPECT_EQ(out.seen[0].rows(), 4u);
+  EXPECT_EQ(out.seen[0].result_rows(), 4u);
   EXPECT_EQ(out.seen[0].labels_size(), 1);
   EXPECT_FALSE(out.seen[1].ended());
 }

@@ -178,8 +178,8 @@ std::string run_file(const std::function<void(v1::SummaryRuns&)>& change) {
   runs.add_elapsed_sum(30);
   runs.add_elapsed_min(10);
   runs.add_elapsed_max(20);
-  runs.add_rows_known(2);
-  runs.add_rows(5);
+  runs.add_result_rows_known(2);
+  runs.add_result_rows(5);
   runs.add_buckets(2);
   for (const std::uint32_t bucket : {24u, 7u}) runs.add_bucket(bucket);
   for (int i = 0; i < 2; ++i) runs.add_bucket_executions(1);
@@ -194,8 +194,8 @@ std::string run_file(const std::function<void(v1::SummaryRuns&)>& change) {
 
 TEST(SummaryCodec, OlderFilesDoNotSayHowLong) {
   const auto older = read(run_file([](v1::SummaryRuns& runs) {
-    runs.clear_rows_known();
-    runs.clear_rows();
+    runs.clear_result_rows_known();
+    runs.clear_result_rows();
     runs.clear_buckets();
     runs.clear_bucket();
     runs.clear_bucket_executions();
@@ -223,8 +223,8 @@ TEST(SummaryCodec, RefusesBucketsThatCannotBe) {
       [](v1::SummaryRuns& runs) { runs.set_bucket_executions(0, 0); },
       [](v1::SummaryRuns& runs) { runs.set_bucket_executions(1, UINT64_MAX); },
       [](v1::SummaryRuns& runs) { runs.set_bucket_executions(1, 2); },
-      [](v1::SummaryRuns& runs) { runs.set_rows_known(0, 3); },
-      [](v1::SummaryRuns& runs) { runs.clear_rows(); },
+      [](v1::SummaryRuns& runs) { runs.set_result_rows_known(0, 3); },
+      [](v1::SummaryRuns& runs) { runs.clear_result_rows(); },
   };
   for (const auto& change : wrong) EXPECT_FALSE(read(run_file(change))) << &change - wrong;
 }

@@ -254,7 +254,7 @@ TEST(Sums, OfOtherBlocksAreLeftOut) {
       [](v1::SumsBlock& block) { block.set_last(0, -1); },
       [](v1::SumsBlock& block) { block.set_version(2); },
       [](v1::SumsBlock& block) { block.mutable_cells()->add_weight(1); },
-      [](v1::SumsBlock& block) { block.mutable_cells()->mutable_keys()->set_rows(1u << 30); },
+      [](v1::SumsBlock& block) { block.mutable_cells()->mutable_keys()->set_block_rows(1u << 30); },
       [](v1::SumsBlock& block) { block.mutable_cells()->set_samples(0, 0); },
       [](v1::SumsBlock& block) { block.mutable_cells()->set_samples(0, UINT64_MAX); },
       [](v1::SumsBlock& block) { block.mutable_places()->set_samples(0, 1000); },
