@@ -159,19 +159,12 @@ Result<Json> Service::executions(const ExecutionsRequest& request, const Access&
   filter.visible = visible_to(access);
   auto list = library_.executions(filter, stop);
   if (!list) return list.error();
-  Json out = executions_json(list->rows);
   auto removed = library_.removed(sums_visible_to(access));
   if (!removed) return removed.error();
-  if (!removed->empty()) out["removed"] = removed_json(*removed);
-  if (list->more && !list->rows.empty()) {
-    out["next"] = query::hex(list->rows.back().record.id);
-    return out;
-  }
+  if (list->more && !list->rows.empty()) return executions_page_json(*list, *removed, nullptr);
   auto gone = library_.gone(filter, sums_visible_to(access), stop);
   if (!gone) return gone.error();
-  out["gone"] = gone_json(*gone);
-  out["gone_more"] = gone->more;
-  return out;
+  return executions_page_json(*list, *removed, &*gone);
 }
 
 Result<View> Service::open(const Target& target, const Filters& filters, Detail detail, const Access& access,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "daemon/query/json/accounting_json.h"
 #include "daemon/query/json/iterations_json.h"
@@ -267,6 +268,10 @@ Json gone_json(const GoneRow& row) {
           {"cpu_ns", row.cpu.weight},       {"samples", row.cpu.samples}};
 }
 
+void put_removed(const std::vector<store::RemovedOfUser>& removed, Json& list) {
+  if (!removed.empty()) list["removed"] = removed_json(removed);
+}
+
 }  // namespace
 
 Json removed_json(const std::vector<store::RemovedOfUser>& removed) {
@@ -280,7 +285,19 @@ Json removed_json(const std::vector<store::RemovedOfUser>& removed) {
   return out;
 }
 
-Json list_json(const ExecutionList& list, const GoneList& gone) {
+Json executions_page_json(const ExecutionList& list, const std::vector<store::RemovedOfUser>& removed,
+                          const GoneList* gone) {
+  Json out = executions_json(list.rows);
+  put_removed(removed, out);
+  if (list.more && !list.rows.empty()) out["next"] = query::hex(list.rows.back().record.id);
+  if (gone == nullptr) return out;
+  out["gone"] = gone_json(*gone);
+  out["gone_more"] = gone->more;
+  return out;
+}
+
+Json list_json(const ExecutionList& list, const GoneList& gone,
+               const std::vector<store::RemovedOfUser>& removed, const query::Profile* file) {
   Json out = executions_json(list.rows);
   for (std::size_t i = 0; i < list.rows.size(); ++i) {
     Json& json = out["executions"][i];
@@ -292,7 +309,22 @@ Json list_json(const ExecutionList& list, const GoneList& gone) {
   out["gone"] = Json::array();
   for (const GoneRow& row : gone.rows) out["gone"].push_back(gone_json(row));
   out["gone_more"] = gone.more;
+  put_removed(removed, out);
+  if (file != nullptr) out["file"] = query::damage_json(*file);
   return out;
+}
+
+Json plan_changes_json(const PlanChangeList& list) {
+  Json changes = Json::array();
+  for (const PlanChange& change : list.changes)
+    changes.push_back({{"fingerprint", change.fingerprint},
+                       {"before", execution_json(change.before, nullptr)},
+                       {"after", execution_json(change.after, nullptr)}});
+  return {{"plan_changes", std::move(changes)},
+          {"more", list.more},
+          {"executions", list.executions},
+          {"without_plan", list.without_plan},
+          {"cut", list.cut}};
 }
 
 }  // namespace tailor::serve

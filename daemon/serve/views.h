@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "daemon/query/json/json_parts.h"
 #include "daemon/query/reports/compare.h"
@@ -11,6 +12,7 @@
 #include "daemon/query/time/timeline.h"
 #include "daemon/serve/gone.h"
 #include "daemon/serve/library.h"
+#include "daemon/serve/plan_changes.h"
 #include "daemon/serve/view.h"
 
 namespace tailor::serve {
@@ -50,8 +52,15 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
 Json executions_json(const std::vector<store::ExecutionRow>& rows);
 // What was removed from a catalogue: part of lists of executions, where there is something.
 Json removed_json(const std::vector<store::RemovedOfUser>& removed);
-// docs/report-json.md, "tailor list --json".
-Json list_json(const ExecutionList& list, const GoneList& gone);
+// docs/http-api.md, "executions". `gone` is null on all pages but the last.
+Json executions_page_json(const ExecutionList& list, const std::vector<store::RemovedOfUser>& removed,
+                          const GoneList* gone);
+// docs/report-json.md, "tailor list --json". `file` is null for a store: its catalogue lists executions
+// without their samples.
+Json list_json(const ExecutionList& list, const GoneList& gone,
+               const std::vector<store::RemovedOfUser>& removed, const query::Profile* file);
+// docs/report-json.md, "tailor list --plan-changes --json".
+Json plan_changes_json(const PlanChangeList& list);
 
 // "1764860000123.4": Unix time in ms.
 double to_ms(std::uint64_t ns);

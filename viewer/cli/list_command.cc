@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
@@ -200,19 +202,6 @@ std::string render_plan_changes(const serve::PlanChangeList& list, std::uint64_t
   return out;
 }
 
-serve::Json plan_changes_json(const serve::PlanChangeList& list) {
-  serve::Json changes = serve::Json::array();
-  for (const serve::PlanChange& change : list.changes)
-    changes.push_back({{"fingerprint", change.fingerprint},
-                       {"before", serve::execution_json(change.before, nullptr)},
-                       {"after", serve::execution_json(change.after, nullptr)}});
-  return {{"plan_changes", std::move(changes)},
-          {"more", list.more},
-          {"executions", list.executions},
-          {"without_plan", list.without_plan},
-          {"cut", list.cut}};
-}
-
 struct ListOptions {
   Choice choice;
   std::size_t limit = 50;
@@ -224,7 +213,7 @@ int list_plan_changes(const ListOptions& options, const serve::ExecutionFilter& 
   const auto list = serve::plan_changes(*choose_library(options.choice), filter, Stop());
   if (!list) return complain(list.error());
   if (options.choice.json) {
-    print_json(query::dump(plan_changes_json(*list)));
+    print_json(query::dump(serve::plan_changes_json(*list)));
     return kOk;
   }
   const Terminal terminal = options.choice.terminal();
@@ -233,6 +222,18 @@ int list_plan_changes(const ListOptions& options, const serve::ExecutionFilter& 
     fmt::print("No plan changed among {} executions.\n", grouped(list->executions));
   }
   print_text(text, terminal);
+  return kOk;
+}
+
+int print_list_json(serve::Library& library, const serve::ExecutionList& list, const serve::GoneList& gone,
+                    const std::vector<store::RemovedOfUser>& removed) {
+  std::shared_ptr<const query::Profile> file;
+  if (!library.file().empty()) {
+    const auto whole = library.load({serve::Target::What::kAll}, serve::Detail::kSums, Stop(), {});
+    if (!whole) return complain(whole.error());
+    file = whole->profile;
+  }
+  print_json(query::dump(serve::list_json(list, gone, removed, file.get())));
   return kOk;
 }
 
@@ -256,18 +257,7 @@ int run_list(const ListOptions& options) {
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
   }
-  if (options.choice.json) {
-    serve::Json json = serve::list_json(*list, *gone);
-    if (!removed->empty()) json["removed"] = serve::removed_json(*removed);
-    // The catalogue of a store lists executions without their samples: it has no such thing.
-    if (!library->file().empty()) {
-      const auto whole = library->load({serve::Target::What::kAll}, serve::Detail::kSums, Stop(), {});
-      if (!whole) return complain(whole.error());
-      json["file"] = query::damage_json(*whole->profile);
-    }
-    print_json(query::dump(json));
-    return kOk;
-  }
+  if (options.choice.json) return print_list_json(*library, *list, *gone, *removed);
   const Terminal terminal = options.choice.terminal();
   if (!list->rows.empty()) print_text(render_rows(*list, now_ns, terminal), terminal);
   if (!list->rows.empty() && !gone->rows.empty()) fmt::print("\n");

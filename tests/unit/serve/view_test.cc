@@ -373,7 +373,7 @@ TEST(List, HasItsKeysWhateverIsKnown) {
   gone.rows[1].runs = {.executions = 2, .failed = 1, .elapsed_sum = 30, .elapsed_min = 10, .elapsed_max = 20};
   gone.more = true;
 
-  const Json json = list_json(list, gone);
+  const Json json = list_json(list, gone, {}, nullptr);
   EXPECT_EQ(keys_of(json), (std::vector<std::string>{"executions", "gone", "gone_more", "more"}));
   std::vector<std::string> keys = {"began",         "began_ms", "began_wall_ns", "comm",        "cpu_ns",
                                    "drawn",         "engine",   "error",         "fingerprint", "id",
@@ -404,6 +404,45 @@ TEST(List, HasItsKeysWhateverIsKnown) {
       json["gone"][1]["elapsed_ns"],
       Json({{"min", 10}, {"mean", 15}, {"max", 20}, {"p50", nullptr}, {"p95", nullptr}, {"p99", nullptr}}))
       << "older sums do not say how long each took";
+}
+
+// What is missing is said in lists of both transports, by the same keys.
+TEST(List, SaysWhatIsMissing) {
+  ExecutionList list;
+  list.rows.resize(1);
+  const std::vector<store::RemovedOfUser> removed = {
+      {.uid = 1000, .executions = 2, .first_ns = 0, .last_ns = 0}};
+  const View view = sample_view();
+  const Json whole = list_json(list, {}, removed, view.whole.get());
+  EXPECT_EQ(keys_of(whole),
+            (std::vector<std::string>{"executions", "file", "gone", "gone_more", "more", "removed"}));
+  EXPECT_EQ(whole["file"], query::damage_json(*view.whole));
+  const GoneList gone;
+  const Json page = executions_page_json(list, removed, &gone);
+  EXPECT_EQ(keys_of(page), (std::vector<std::string>{"executions", "gone", "gone_more", "removed"}));
+  EXPECT_EQ(page["removed"], whole["removed"]);
+}
+
+TEST(List, APageThatIsNotTheLastNamesWhereTheNextBegins) {
+  ExecutionList list;
+  list.rows.resize(2);
+  list.rows[1].record.id.bytes.fill(0xab);
+  list.more = true;
+  const Json page = executions_page_json(list, {}, nullptr);
+  EXPECT_EQ(keys_of(page), (std::vector<std::string>{"executions", "next"}));
+  EXPECT_EQ(page["next"], page["executions"][1]["id"]);
+}
+
+TEST(List, OfPlanChangesHasItsKeys) {
+  PlanChangeList list;
+  list.changes.push_back({.fingerprint = "f", .before = {}, .after = {}});
+  list.executions = 3;
+  const Json json = plan_changes_json(list);
+  EXPECT_EQ(keys_of(json),
+            (std::vector<std::string>{"cut", "executions", "more", "plan_changes", "without_plan"}));
+  ASSERT_EQ(json["plan_changes"].size(), 1u);
+  EXPECT_EQ(keys_of(json["plan_changes"][0]), (std::vector<std::string>{"after", "before", "fingerprint"}));
+  EXPECT_EQ(json["executions"], 3);
 }
 
 TEST(Samples, WeightsOfDifferentUnitsAreNotAddedUp) {
