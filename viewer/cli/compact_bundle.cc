@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <array>
 #include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "daemon/query/reports/cost_columns.h"
 #include "proto/base/errors.h"
 
 namespace tailor::cli {
@@ -15,8 +16,6 @@ namespace {
 
 using query::Json;
 
-constexpr std::array kCostKeys = {"share",  "share_low",     "share_high",      "samples",
-                                  "weight", "kernel_weight", "inferred_weight", "shared_weight"};
 constexpr std::size_t kWorthSharing = 512;  // bytes of an answer
 
 bool is_listing(const std::string& key, const Json& answer) {
@@ -27,7 +26,7 @@ bool is_listing(const std::string& key, const Json& answer) {
 void drop_empty_costs(Json& lines) {
   for (Json& line : lines) {
     if (line.value("weight", 1.0) != 0) continue;
-    for (const char* key : kCostKeys) line.erase(key);
+    for (const query::CostColumn& column : query::cost_columns()) line.erase(std::string(column.key));
   }
 }
 

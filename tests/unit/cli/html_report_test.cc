@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "daemon/query/reports/cost_columns.h"
 #include "viewer/cli/compact_bundle.h"
 
 namespace tailor::cli {
@@ -91,9 +92,7 @@ Json bundled_listing(std::size_t dear, double weight) {
   for (std::size_t i = 0; i < 10; ++i) {
     Json line = {{"line", i + 1}, {"text", "a long line of a listing that every execution of the plan has"}};
     const double own = i == dear ? weight : 0;
-    for (const char* key : {"share", "share_low", "share_high", "samples", "weight", "kernel_weight",
-                            "inferred_weight", "shared_weight"})
-      line[key] = own;
+    for (const query::CostColumn& column : query::cost_columns()) line[std::string(column.key)] = own;
     out["lines"].push_back(line);
   }
   Json code = {{"code", 7}, {"samples", weight}, {"instructions", Json::array()}};
@@ -121,7 +120,9 @@ TEST(CompactBundle, WhatAnswersShareStandsOnce) {
   const Json& whole = answers["executions/all/listing"];
   EXPECT_EQ(whole["lines"].size(), 10u);
   EXPECT_EQ(whole["lines"][2]["weight"], 100);
-  EXPECT_FALSE(whole["lines"][3].contains("weight")) << "a line without a cost has no keys of one";
+  for (const query::CostColumn& column : query::cost_columns())
+    EXPECT_FALSE(whole["lines"][3].contains(std::string(column.key)))
+        << column.key << ": a line without a cost has no keys of one";
   EXPECT_EQ(whole["lines"][3]["text"], all["lines"][3]["text"]);
 
   const Json& like = answers["executions/ab/listing"];
