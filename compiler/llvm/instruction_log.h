@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include "compiler/llvm/deprecated_ir_names.h"
 #include "compiler/tagging/abstraction_tracker.h"
 #include "compiler/tagging/link_pool.h"
 
@@ -19,7 +20,7 @@ using OwnerMap = llvm::DenseMap<const llvm::Instruction*, tagging::Link>;
 // module, so that they are the lines of its listing. Erased instructions leave stale entries, which nobody
 // looks up: whoever inserts at the same address through a tracked builder replaces them.
 // Not thread-safe.
-class InstructionLog {
+class InstructionLog : public DeprecatedInstructionNames<InstructionLog> {
  public:
   explicit InstructionLog(const tagging::AbstractionTracker& tracker) : tracker_(tracker) {
     owners_.reserve(kInstructions);

@@ -33,7 +33,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler/llvm/deprecated_names.h"
+#include "compiler/llvm/deprecated_ir_names.h"
 #include "compiler/llvm/instruction_log.h"
 #include "compiler/llvm/sealed_module.h"
 #include "compiler/llvm/tag_strategy.h"

@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <memory>
 
+#include "compiler/llvm/deprecated_names.h"
 #include "proto/base/ids.h"
 
 namespace tailor::jit {
 
 // Move-only, owned by one thread at a time.
-class SealedModule {
+class SealedModule : public DeprecatedSealedNames<SealedModule> {
  public:
   struct State;
   explicit SealedModule(std::unique_ptr<State> state);

@@ -13,7 +13,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "compiler/llvm/deprecated_names.h"
+#include "compiler/llvm/deprecated_ir_names.h"
 #include "compiler/llvm/tag_strategy.h"
 
 namespace tailor::jit {

@@ -97,6 +97,31 @@ class DeprecatedStepNames {
   DeprecatedStepNames() = default;
 };
 
+template <typename Log>
+class DeprecatedLogNames {
+ public:
+  [[deprecated("record")]] void Record(ComponentId lower, std::span<const ComponentId> uppers) {
+    self().record(lower, uppers);
+  }
+  [[deprecated("record_run")]] void RecordRun(ComponentId first, std::span<const Link> links,
+                                              const LinkPool& pool) {
+    self().record_run(first, links, pool);
+  }
+  [[deprecated("extend")]] void Extend(ComponentId lower, std::span<const ComponentId> uppers) {
+    self().extend(lower, uppers);
+  }
+  [[deprecated("link_of")]] Link LinkOf(ComponentId lower) const { return self().link_of(lower); }
+  [[deprecated("owners")]] std::vector<ComponentId> Owners(ComponentId lower) const {
+    return self().owners(lower);
+  }
+
+ private:
+  friend Log;
+  DeprecatedLogNames() = default;
+  Log& self() { return static_cast<Log&>(*this); }
+  const Log& self() const { return static_cast<const Log&>(*this); }
+};
+
 template <typename Builder, typename Flag>
 class DeprecatedRowNames {
  public:

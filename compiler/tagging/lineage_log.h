@@ -5,12 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "compiler/tagging/deprecated_names.h"
 #include "compiler/tagging/link_pool.h"
 
 namespace tailor::tagging {
 
 // Not thread-safe. Lower ids are dense from 1; a component that was never recorded has no owner.
-class LineageLog {
+class LineageLog : public DeprecatedLogNames<LineageLog> {
  public:
   // `lower` descends from `uppers`. Recording again replaces what was known.
   void record(ComponentId lower, std::span<const ComponentId> uppers);

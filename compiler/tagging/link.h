@@ -3,11 +3,12 @@
 
 #include <cstdint>
 
+#include "compiler/tagging/deprecated_link_names.h"
 #include "proto/base/ids.h"
 
 namespace tailor::tagging {
 
-class Link {
+class Link : public DeprecatedLinkNames<Link> {
  public:
   constexpr Link() = default;
   static constexpr Link one(ComponentId id) { return Link(id << 1); }

@@ -6,12 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "compiler/tagging/deprecated_link_names.h"
 #include "compiler/tagging/link.h"
 
 namespace tailor::tagging {
 
 // Not thread-safe. Sets are numbered from 0 in the order in which they are first seen.
-class LinkPool {
+class LinkPool : public DeprecatedPoolNames<LinkPool, Link> {
  public:
   // The link to `ids`: none if empty, a plain link if it names one component, else a set. The order of the
   // ids and repetitions do not matter; 0 (no component) is left out.

@@ -93,7 +93,11 @@ TEST_P(JitTest, IsUsedByItsFirstNamesToo) {
   {
     auto in_sum = module_->tasks().Enter(kSum);
     auto* place = module_->CreateEntryAlloca(i64(), "place");
-    b().CreateStore(module_->CallShared(note, {b().getInt64(41)}), place);
+    auto* call = module_->CallShared(note, {b().getInt64(41)});
+    b().CreateStore(call, place);
+    InstructionLog log(module_->tasks());
+    log.Record(call);
+    EXPECT_EQ(log.owners().lookup(call), tagging::Link::one(kSum));
     b().CreateRet(b().CreateLoad(i64(), place));
   }
   auto sealed = module_->Seal();
@@ -101,7 +105,7 @@ TEST_P(JitTest, IsUsedByItsFirstNamesToo) {
   auto jit = Jit::Create();
   ASSERT_TRUE(jit.ok());
   assert_ok((*jit)->Define("note_tag", reinterpret_cast<const void*>(&test_note_tag)));
-  auto code = (*jit)->Compile(std::move(*sealed), {.level = GetParam()});
+  auto code = (*jit)->Compile(sealed->Clone(), {.level = GetParam()});
   ASSERT_TRUE(code.ok());
   EXPECT_EQ((*code)->Function<std::int64_t()>("one")(), 42);
   EXPECT_EQ((*code)->Address("one"), (*code)->address("one"));

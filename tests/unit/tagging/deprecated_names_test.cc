@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "compiler/tagging/dictionary_builder.h"
+#include "compiler/tagging/lineage_log.h"
+#include "compiler/tagging/link_pool.h"
 #include "compiler/tagging/lowering_step.h"
 #include "compiler/tagging/row_table_builder.h"
 
@@ -69,6 +71,35 @@ TEST(DeprecatedNames, MakeTheSameRows) {
   EXPECT_EQ(first.Build().SerializeAsString(), now.build().SerializeAsString());
   EXPECT_EQ(CoverageOf(first.rows(), 8).bytes[0], coverage_of(now.rows(), 8).bytes[0]);
   EXPECT_EQ(*DecodeRows(first.Build()), *decode_rows(now.build()));
+}
+
+TEST(DeprecatedNames, MakeTheSameLinks) {
+  static_assert(Link::One(3) == Link::one(3) && Link::Set(2) == Link::set(2));
+  static_assert(Link::FromWire(7) == Link::from_wire(7) && Link::One(3) != Link::One(4));
+  static_assert(sizeof(Link) == sizeof(std::uint32_t));
+  LinkPool first, now;
+  const std::vector<ComponentId> owners = {3, 5};
+  EXPECT_EQ(first.Intern(owners), now.intern(owners));
+  EXPECT_EQ(first.Union(Link::one(3), Link::one(7)), now.united(Link::one(3), Link::one(7)));
+  std::vector<ComponentId> all;
+  first.Expand(Link::set(0), all);
+  EXPECT_EQ(all, owners);
+}
+
+TEST(DeprecatedNames, KeepTheSameLineage) {
+  LinkPool pool;
+  const std::vector<ComponentId> one = {3}, two = {5};
+  const std::vector<Link> run = {pool.intern(one), pool.intern(two)};
+  LineageLog first, now;
+  first.Record(1, one);
+  first.Extend(1, two);
+  first.RecordRun(2, run, pool);
+  now.record(1, one);
+  now.extend(1, two);
+  now.record_run(2, run, pool);
+  EXPECT_EQ(first.links(), now.links());
+  EXPECT_EQ(first.LinkOf(3), Link::one(5));
+  EXPECT_EQ(first.Owners(1), (std::vector<ComponentId>{3, 5}));
 }
 
 }  // namespace
