@@ -90,6 +90,24 @@ inline void SampleStage::met(ProcessEntry& entry, TimeNs time) {
   return true;
 }
 
+// `record`, the last of samples_, has all that its sample says. Here it gets its owner, and is kept or
+// removed. False: it is gone. Nearly all samples of user code have their owner by the code alone, so the code
+// is asked first, without a call.
+[[gnu::always_inline]] inline bool SampleStage::give_owner(
+    const ProcessEntry& entry, const process::ThreadContext& context, std::uint8_t tag_from,
+    std::span<const std::uint64_t> chain, capture::Part part, profile::SampleRecord& record, Tally& tally) {
+  if (record.mode != profile::Mode::kUser ||
+      !attribute::attribute_by_code(record.ip, record.time, entry.state, context, record.attribution)) {
+    const attribute::Evidence evidence{record.time, record.tid, record.mode,    record.has_tag,
+                                       tag_from,    record.ip,  record.user_ip, record.tag};
+    attribute::attribute(evidence, chain, entry.state, context, record.attribution);
+  }
+  if (keep(entry, part, record, tally)) [[likely]]
+    return true;
+  samples_.pop_back();
+  return false;
+}
+
 void SampleStage::count(ProcessEntry& entry, std::uint16_t source, SlotReading reading, Tally& tally) {
   const std::uint64_t received = tally.kept + tally.not_drawn + tally.elsewhere;
   if (received == 0) return;
@@ -188,12 +206,11 @@ void SampleStage::take(const capture::Batch& batch, capture::Event& event) {
   const process::ThreadContext context = reading == SlotReading::kState
                                              ? context_of_state(state)
                                              : entry->state.context_at(event.tid, event.time);
-  attribute::attribute(attribute::evidence_of(event), batch.chain(event), entry->state, context,
-                       record.attribution);
   Tally tally;
-  const bool kept = keep(*entry, event.part, record, tally);
-  count(*entry, record.source, reading, tally);
-  if (!kept) return samples_.pop_back();
+  const bool kept =
+      give_owner(*entry, context, event.tag_from, batch.chain(event), event.part, record, tally);
+  count(*entry, event.source, reading, tally);
+  if (!kept) return;
   if (event.chain_size + event.kernel_chain_size != 0) keep_stack(batch, event, record);
   memory_.resolve(batch, event, entry->state, record);
   if (record.region >= profile::kFirstMappedRegion) name_area(*entry, record.region);
@@ -251,21 +268,8 @@ bool SampleStage::take(const capture::PackedSample& sample) {
   record.weight = format.weight(payload);
   record.ip = record.user_ip = format.ip(payload);
   record.tag = span.has_tag ? payload[span.tag_at] : 0;
-  const process::ProcessState& process = span.entry->state;
-  if (!attribute::attribute_by_code(record.ip, record.time, process, span.context, record.attribution)) {
-    const attribute::Evidence evidence{.time = record.time,
-                                       .tid = record.tid,
-                                       .has_tag = record.has_tag,
-                                       .tag_from = format.tag_from(),
-                                       .ip = record.ip,
-                                       .user_ip = record.ip,
-                                       .tag = record.tag};
-    attribute::attribute(evidence, {}, process, span.context, record.attribution);
-  }
-  if (!keep(*span.entry, format.part(), record, span.tally)) [[unlikely]] {
-    samples_.pop_back();
+  if (!give_owner(*span.entry, span.context, format.tag_from(), {}, format.part(), record, span.tally))
     return true;
-  }
   record.alike = alike(span, record.attribution);
   if (samples_.size() >= kSamplesAtOnce) flush();
   return true;
@@ -285,8 +289,8 @@ bool SampleStage::take(const capture::PackedSample& sample) {
   return true;
 }
 
-// False where samples go the long way: by a rarer format, of nobody's process, or of one whose number another
-// process has later.
+// False where samples must come as events: in a rarer format, of nobody's process, or of one whose number
+// another process has later.
 bool SampleStage::begin(ThreadSpan& span, const capture::PackedSample& sample) {
   const capture::FixedSample& format = *sample.format;
   if (format.of_memory() || memory_.has_enough(format.registers()) || off_cpu_.absorbs(format.source())) {

@@ -77,6 +77,9 @@ class SampleStage {
   bool begin(ThreadSpan& span, const capture::PackedSample& sample);
   bool find_tag(const ProcessEntry& entry, std::uint32_t registers);
   void look_for_tag(std::uint32_t strategy, std::uint32_t registers);
+  bool give_owner(const ProcessEntry& entry, const process::ThreadContext& context, std::uint8_t tag_from,
+                  std::span<const std::uint64_t> chain, capture::Part part, profile::SampleRecord& record,
+                  Tally& tally);
   static bool keep(const ProcessEntry& entry, capture::Part part, profile::SampleRecord& record,
                    Tally& tally);
   bool follow_state(ThreadSpan& span, const capture::PackedSample& sample);

@@ -20,7 +20,7 @@ class SlotStatesTest : public testing::Test {
   static constexpr TimeNs ms(std::int64_t n) { return n * 1'000'000; }
 
   // The log says that the thread works for execution 5 from 2 ms to 8 ms, all the samples are of registered
-  // code. `also`: the long way takes samples with such fields.
+  // code. `also`: samples with such fields come as events.
   void start(std::uint64_t also, PipelineOptions options = {}) {
     sink = {};
     pipeline = std::make_unique<Pipeline>(sink, options);

@@ -1,5 +1,5 @@
-// Samples whose thread is known are what the long way makes of each: the same host told twice, once with an
-// empty call chain in every sample, which keeps them from the short way.
+// Samples that come as they lie in the ring become the same records as samples that come as events. The same
+// host is told twice, once with an empty call chain in every sample: such samples come as events.
 #include "daemon/pipeline/thread_spans.h"
 
 #include <gtest/gtest.h>
@@ -167,7 +167,7 @@ Told tell(std::uint64_t also, std::uint64_t seed, bool states = false) {
 }
 
 // Half of the hosts have slots that say for whom threads work.
-TEST(ThreadSpans, GiveWhatTheLongWayGives) {
+TEST(ThreadSpans, GiveWhatEventsGive) {
   std::size_t samples = 0, numbered = 0;
   profile::Accounting slots;
   std::map<profile::How, std::size_t> ways;
@@ -180,7 +180,7 @@ TEST(ThreadSpans, GiveWhatTheLongWayGives) {
       ASSERT_EQ(all_of(sample), all_of(longer.sink.samples[i])) << "seed " << seed << ", sample " << i;
       ++ways[sample.attribution.how];
       numbered += sample.alike != 0;
-      ASSERT_EQ(longer.sink.samples[i].alike, 0u) << "it went the short way";
+      ASSERT_EQ(longer.sink.samples[i].alike, 0u) << "it did not come as an event";
     }
     samples += longer.sink.samples.size();
     ASSERT_EQ(shorter.sink.accounting.size(), longer.sink.accounting.size()) << "seed " << seed;

@@ -14,7 +14,7 @@
 namespace tailor::pipeline {
 namespace {
 
-// With a field of call chains samples take the long way.
+// With a field of call chains samples come as events.
 class UnregisteredMemory : public testing::TestWithParam<std::uint64_t> {
  protected:
   static constexpr ProcessId kEngine{42, 7}, kChild{43, 8};
