@@ -58,15 +58,15 @@ class MessageQueue {
   // Publishes nothing: the space is skipped.
   void abandon(const Reservation& reservation) noexcept;
 
-  // Consumer only. The oldest message, valid until Pop; nothing when the queue is empty or when the oldest
+  // Consumer only. The oldest message, valid until pop(); nothing when the queue is empty or when the oldest
   // reservation is not committed yet.
   std::optional<MessageView> front() noexcept;
   // Any thread: nothing is reserved or waiting.
   bool empty() const noexcept { return head_.load() == tail_.load(); }
-  // Removes the message that Front has given.
+  // Removes the message that front() gave.
   void pop() noexcept;
 
-  // In a forked child, once Front has nothing: what threads had reserved that do not exist here.
+  // In a forked child, once front() has nothing: what threads had reserved that do not exist here.
   void forget_uncommitted() noexcept;
   // In a forked child: gives the address space back and leaves the queue invalid.
   void drop() noexcept;

@@ -16,7 +16,7 @@ constexpr std::int64_t kFirstBackoffMs = 50;
 constexpr std::int64_t kMaxBackoffMs = 5000;
 // A daemon that takes nothing for so long is given up.
 constexpr std::int64_t kPatienceMs = 5000;
-// Most of one Pump: the host may be the one who pumps.
+// The most that one pump() does: the thread of the host may be the one that calls it.
 constexpr int kMessagesAPump = 256;
 constexpr int kAnswersAPump = 64;
 

@@ -35,7 +35,7 @@ class Sender {
  public:
   Sender(MessageQueue& queue, ArenaSet& arenas) : queue_(queue), arenas_(arenas) {}
 
-  // Before the first Pump of a start. May throw std::bad_alloc.
+  // Before the first pump() of a start. May throw std::bad_alloc.
   void begin(const Identity& identity);
 
   enum class State : std::uint8_t {

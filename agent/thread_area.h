@@ -91,7 +91,7 @@ class ArenaSet {
   ArenaSet(const ArenaSet&) = delete;
   ArenaSet& operator=(const ArenaSet&) = delete;
 
-  // Makes the first arena. False: see Arena::Create.
+  // Makes the first arena. False: see Arena::create.
   bool start() noexcept { return grow(0) != nullptr; }
 
   // An area for a thread, in a new arena if all are taken; nullptr when that fails.

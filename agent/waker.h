@@ -57,7 +57,7 @@ class Waker {
     if (sleeping_.load() != 0 && sleeping_.exchange(0) != 0) futex_wake_all(sleeping_);
   }
   // The sleeper: sleeps unless ready() holds, until it is woken or the time has passed. What became visible
-  // before a Wake() is seen by ready(), or ends the sleep.
+  // before a wake() is seen by ready(), or ends the sleep.
   template <typename Ready>
   void sleep(std::int64_t timeout_ms, Ready ready) noexcept {
     sleeping_.store(1);

@@ -103,7 +103,7 @@ class WireWriter {
   }
   void raw(std::string_view bytes) { memory_.append(bytes.data(), bytes.size()); }
 
-  // A message within the message: everything written between Begin and End.
+  // A message within the message: everything written between begin() and end().
   std::size_t begin(std::uint32_t field) {
     varint(std::uint64_t{field} << 3 | kLengthDelimited);
     static constexpr char kRoom[kMostLengthBytes] = {};

@@ -3,7 +3,7 @@
 //
 //   LoweringStep to_tasks(dictionary, operators, tasks);
 //   auto scope = to_tasks.tracker().enter(join);
-//   ComponentId build = to_tasks.Emit({.name = "Build", .kind = "hash_build"});   // descends from join
+//   ComponentId build = to_tasks.emit({.name = "Build", .kind = "hash_build"});   // descends from join
 #pragma once
 
 #include "compiler/tagging/abstraction_tracker.h"

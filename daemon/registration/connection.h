@@ -78,7 +78,7 @@ class Connection {
   bool has_more() const { return has_more_ && !end_; }
   // A message was received, and waits to be handled.
   bool has_waiting() const { return waiting_.has_value() && !end_; }
-  // Messages in the last Read.
+  // Messages in the last read().
   std::size_t messages_read() const { return messages_read_; }
   // Whether the peer has closed its end, though what it sent before may still be unread.
   bool hung_up() const;
@@ -160,7 +160,7 @@ class Connection {
   // ArenaView::messages_settled() before the last look that found the socket empty.
   static constexpr std::uint64_t kNothingSettled = ~std::uint64_t{0};
   std::uint64_t settled_when_empty_ = kNothingSettled;
-  std::size_t cost_ = 0;           // of this Read
+  std::size_t cost_ = 0;           // of this read()
   std::size_t messages_read_ = 0;  // in it
   std::size_t rejections_ = 0;
   bool has_more_ = false;

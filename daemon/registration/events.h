@@ -110,8 +110,8 @@ struct PeerGone {
   std::string detail;
 };
 
-// Receives the events. Called from the thread that runs the Server, which may call Server::Reply and
-// Server::Refuse from inside.
+// Receives the events. Called from the thread that runs the Server, which may call Server::reply() and
+// Server::refuse() from inside.
 class Sink {
  public:
   virtual ~Sink() = default;

@@ -59,7 +59,7 @@ inline constexpr std::size_t kDescriptorsOfConnection = 2;
 // No record of a log is written in fewer cycles of the TSC: a head that grew faster lies.
 inline constexpr std::uint64_t kTscARecord = 4;
 
-// ---- What one call of Server::Poll may do, so that nobody waits long for his turn. ----
+// ---- What one call of Server::poll() may do, so that nobody waits long for his turn. ----
 // First everybody gets a share ...
 inline constexpr std::size_t kPacketsAShare = 64;
 inline constexpr std::size_t kBytesAShare = 64 * 1024;

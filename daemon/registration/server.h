@@ -1,6 +1,6 @@
 // The daemon's end of the agent socket: accepts agents, turns what they send into events, watches for their
-// end. Everything happens in the thread that calls Poll; sinks may call Reply and Refuse from inside of their
-// calls.
+// end. Everything happens in the thread that calls poll(); sinks may call reply() and refuse() from inside of
+// their calls.
 #pragma once
 
 #include <sys/types.h>
@@ -128,7 +128,7 @@ class Server {
   ReadingOrder order_;
   UserMessages user_messages_;
   std::size_t first_ = 0;    // whose turn is first, among equals
-  int hellos_left_ = 0;      // of this Poll
+  int hellos_left_ = 0;      // of this poll()
   bool unfinished_ = false;  // what was said by then is not all taken yet
   bool hello_waits_ = false;
   double fullest_log_ = 0;

@@ -6,7 +6,7 @@
 // that moves the abstraction trackers. Operators (one Translator each) generate code through it and do not
 // know that they are profiled.
 //
-// Lifecycle: construct, Run once, take the program. The module is sealed and compiled by the caller.
+// Lifecycle: construct, run() once, take the program. The module is sealed and compiled by the caller.
 #pragma once
 
 #include <llvm/IR/Function.h>

@@ -1,9 +1,9 @@
 // One operator's code generation.
 //
-// Lifecycle: constructed top-down with its inputs; Produce is called once, by the consumer; Consume once for
-// every place in the generated code where a tuple of an input arrives (usually one, see Compilation).
-// State: offsets into the query's memory that it reserved. Data flows leaf to root, calls of Produce root to
-// leaf.
+// Lifecycle: constructed top-down with its inputs; produce() is called once, by the consumer; consume() once
+// for every place in the generated code where a tuple of an input arrives (usually one, see Compilation).
+// State: offsets into the query's memory that it reserved. Data flows leaf to root, calls of produce() root
+// to leaf.
 #pragma once
 
 #include "compiler/weft/codegen/compilation.h"
@@ -23,7 +23,7 @@ class Translator {
   virtual void produce() = 0;
   // Generates what happens to one tuple of input `input`; the values of its units are bound.
   virtual void consume(std::uint32_t input) = 0;
-  // The task on whose behalf Consume(input) generates.
+  // The task on whose behalf consume(input) generates.
   virtual ComponentId task_of(std::uint32_t input) const = 0;
 
   const Operator& op() const { return op_; }

@@ -9,7 +9,7 @@
 
 namespace tailor::weft {
 
-// One thread. What is handed out stays good until the next call of Get.
+// One thread. What is handed out stays good until the next call of get().
 class PlanCache {
  public:
   static constexpr std::size_t kMostQueries = 64;
@@ -22,7 +22,7 @@ class PlanCache {
     bool compiled;  // just now
   };
   // Compiles where no query of the same text (but for blanks around it) and settings (but for its name) is
-  // kept; the one that was not used for longest goes. Fails as CompiledQuery::Make does, and keeps nothing
+  // kept; the one that was not used for longest goes. Fails as CompiledQuery::make does, and keeps nothing
   // then.
   Result<Found> get(const QueryText& sql, const Database& database, jit::Jit& jit,
                     const CompileSettings& settings);

@@ -21,7 +21,7 @@ enum class ResultFormat { kPipes, kCsv, kJson };
 
 // With a header; JSON is an array of objects, numbers unquoted.
 void print(std::ostream& out, const ResultSet& result, ResultFormat format);
-// As Print writes a value with kPipes: texts bare, null as "null".
+// As print() writes a value with kPipes: texts bare, null as "null".
 std::string plain_text(const Value& value);
 
 }  // namespace tailor::weft

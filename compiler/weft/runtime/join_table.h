@@ -10,8 +10,8 @@
 
 namespace tailor::weft {
 
-// One a running query. Lifecycle: Open when the build pipeline has ended (one thread), then Insert for every
-// piece (any threads, each piece once), then probes (any threads).
+// One a running query. Lifecycle: open() when the build pipeline has ended (one thread), then insert() for
+// every piece (any threads, each piece once), then probes (any threads).
 class JoinTable {
  public:
   JoinTable(MemoryAccount& account, RegionKind directory_kind) : account_(&account), kind_(directory_kind) {}

@@ -24,7 +24,7 @@ class MemoryAccount {
   // `bytes` and `header` as allocated; nullptr is ignored.
   void free(void* memory, std::size_t bytes, std::size_t header = 0) noexcept;
 
-  // Counts memory that is had otherwise. Throws QueryError as Allocate does.
+  // Counts memory that is had otherwise. Throws QueryError as allocate() does.
   void charge(std::size_t bytes);
   void release(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 

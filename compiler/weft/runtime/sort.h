@@ -11,8 +11,8 @@ namespace tailor::weft {
 // Generated: true if row a comes before row b.
 using RowLess = bool (*)(const std::byte* a, const std::byte* b);
 
-// One a running query. Lifecycle: Collect (one thread), sort_run for every run (any threads), Merge (one
-// thread); then `rows` is in order.
+// One a running query. Lifecycle: collect() (one thread), sort_run() for every run (any threads), merge()
+// (one thread); then `rows` is in order.
 class SortedRows {
  public:
   // The order is an array of pointers to the rows, of `order_kind`.

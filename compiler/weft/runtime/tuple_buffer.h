@@ -67,6 +67,6 @@ class TupleBuffer {
 }  // namespace tailor::weft
 
 extern "C" {
-// TupleBuffer::Append when there is no room left.
+// TupleBuffer::append when there is no room left.
 void* weft_rt_grow(tailor::weft::TupleBuffer* buffer);
 }

@@ -11,7 +11,7 @@
 
 namespace tailor::weft {
 
-// Append rows, then Seal, then read. One thread at a time.
+// Append rows, then seal(), then read. One thread at a time.
 class ColumnChunk {
  public:
   explicit ColumnChunk(const ColumnType& type) : type_(type) {}

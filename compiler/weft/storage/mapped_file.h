@@ -29,7 +29,7 @@ class MappedFile {
   // Creates (or replaces) the file with `size` zero bytes and maps it writable. Fails with ENOSPC now, not
   // with SIGBUS later.
   static Result<MappedFile> create(const std::string& path, std::size_t size);
-  // Writes a mapping made by Create back to the disk.
+  // Writes a mapping made by create() back to the disk.
   Status sync();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }

@@ -84,7 +84,7 @@ TEST(Parse, RefusesGarbage) {
   EXPECT_FALSE(parse("hello there").ok());
   std::string plan = good_plan().SerializeAsString();
   EXPECT_FALSE(parse(plan.substr(0, plan.size() - 1)).ok());
-  EXPECT_TRUE(parse("").ok());  // an empty message: it is Validate that finds no body
+  EXPECT_TRUE(parse("").ok());  // an empty message: validate() finds that it has no body
   EXPECT_THAT(why(v1::AgentMessage()), HasSubstr("without a body"));
 }
 
