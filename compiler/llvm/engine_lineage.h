@@ -1,22 +1,21 @@
 // Lineage in an engine's own JIT: in LLJIT, in ORC layers that the engine stacks itself, or in MCJIT.
 //
-//   EngineLineage lineage({.loaded = [](const LoadedObject& loaded) {   // its addresses are known, it has
-//   not run
-//                            const CodeId id = tailor_code_new();
-//                            const std::string code = loaded.code_object(id, "O2");
-//                            tailor_code_load(id, code.data(), code.size());
-//                            return id;
-//                          },
-//                          .removed = [](CodeId id) { tailor_code_unload(id); }});
-//   auto jit = llvm::orc::LLJITBuilder()
-//                  .setCompileFunctionCreator([&](auto target) { return
-//                  lineage.make_compiler(std::move(target)); }) .create();
+//   // Its addresses are known then, and it has not run.
+//   auto loaded = [](const LoadedObject& object) {
+//     const CodeId id = tailor_code_new();
+//     const std::string code = object.code_object(id, "O2");
+//     tailor_code_load(id, code.data(), code.size());
+//     return id;
+//   };
+//   EngineLineage lineage({.loaded = loaded, .removed = [](CodeId id) { tailor_code_unload(id); }});
+//   auto compiler = [&](auto target) { return lineage.make_compiler(std::move(target)); };
+//   auto jit = llvm::orc::LLJITBuilder().setCompileFunctionCreator(compiler).create();
 //   lineage.listen_to((*jit)->getObjLinkingLayer());
-//   lineage.add(engine_module, plan_id);                                // before the module goes to the JIT
+//   lineage.add(engine_module, plan_id);               // before the module goes to the JIT
 //
 // A cache keeps what `compiled` is given, and the plan. When it has an object again:
 //
-//   lineage.expect(*buffer, kept_lineage, plan_id);                     // before the object goes to the JIT
+//   lineage.expect(*buffer, kept_lineage, plan_id);    // before the object goes to the JIT
 //
 // MCJIT compiles by itself. An engine on it compiles with EngineModule::emit() instead, gives the object to
 // expect() and then to MCJIT's addObjectFile(); mcjit_listener() below does the rest.

@@ -2,8 +2,8 @@
 // its own pass pipeline and its own JIT. QueryModule and Jit are for engines that have none of these.
 //
 //   auto lineage = std::make_shared<EngineModule>(plan);
-//   llvm::IRBuilder<llvm::ConstantFolder, EngineInserter> builder(context, llvm::ConstantFolder(),
-//   lineage->inserter());
+//   using Builder = llvm::IRBuilder<llvm::ConstantFolder, EngineInserter>;
+//   Builder builder(context, llvm::ConstantFolder(), lineage->inserter());
 //   {
 //     auto scope = lineage->tasks().enter(probe);  // in the one place that calls consume
 //     builder.CreateAdd(...);                      // linked to the task

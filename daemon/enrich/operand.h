@@ -10,9 +10,8 @@
 //   - the instruction accesses several places (gathers, string instructions) or one that the registers do not
 //     give (thread-local memory),
 //   - code that was not seen ran in between (a call, a system call),
-//   - several ways lead to an instruction. Where the code has a jump through a register or a table, that
-//   holds
-//     for all of it: the code does not say which instructions such a jump leads to.
+//   - several ways lead to an instruction. A jump through a register or a table may lead to any instruction
+//     of the code, so there this holds for all of it.
 #pragma once
 
 #include <cstddef>

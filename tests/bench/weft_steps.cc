@@ -4,12 +4,10 @@
 //
 // reads commands, a line each, and answers each with a line:
 //
-//   prepare NAME QUERY TAGS PADDING   compiles a query that comes with weft under a name of the caller's, in
-//   place of what
-//                                     had that name; executes it once; answers "ok"
-//   run NAME MICROSECONDS             executes it until that much CPU time is used, at least once; answers
-//   the CPU time
-//                                     of every execution in ns
+//   prepare NAME QUERY TAGS PADDING   compiles a query that comes with weft, and executes it once. NAME is
+//                                     the caller's, and any query of that name goes. Answers "ok"
+//   run NAME MICROSECONDS             executes it until that much CPU time is used, at least once. Answers
+//                                     the CPU time of every execution in ns
 //
 // PADDING: bytes in front of every function of generated code (CompileSettings::padding).
 // Errors end it, with a message on the error stream. Executes on one thread.

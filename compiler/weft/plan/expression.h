@@ -3,9 +3,8 @@
 // Every node carries its type (with nullability) and its proven value range. Rules for the code generator:
 //  - A null operand makes the result null, except in kAnd, kOr (three-valued), kCase, kIsNull and kCompare
 //    with null_equal.
-//  - Operands are brought to one type and scale by casts: both sides of kAdd, kSubtract, kCompare, the
-//  results
-//    of kCase and the values of kInList have the same TypeId and, for decimals, the same scale. Their widths
+//  - Casts bring operands to one type and scale: both sides of kAdd, kSubtract and kCompare, the results of
+//    kCase and the values of kInList have the same TypeId and, for decimals, the same scale. Their widths
 //    may differ: sign-extend to the wider one, and to the node's own width. kMultiply takes operands of any
 //    scale (the scales add up), kDivide see there.
 //  - A node with may_overflow needs a checked operation in its width (run-time error "numeric overflow");

@@ -10,9 +10,8 @@
 
 namespace tailor::capture {
 
-// What being inside the kernel function `name` says of a wait; Wait::kNone: nothing. Suffixes that compilers
-// add
-// (".isra.0") do not matter.
+// The wait of a thread that is inside the kernel function `name`; Wait::kNone: the name does not say it.
+// Suffixes that compilers add (".isra.0") do not matter.
 profile::Wait wait_in(std::string_view name);
 
 // Not thread-safe; deterministic.

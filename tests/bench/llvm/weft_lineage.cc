@@ -5,9 +5,8 @@
 // over the rounds:
 //   share     (on - off) / on, per cent, mean over the queries
 //   share_all the same of the sums over the queries
-//   ms        on - off, milliseconds, mean over the queries; worst_ms is the mean of the worst query, which
-//   the
-//             label names
+//   ms        on - off, milliseconds, mean over the queries; worst_ms is the mean of the worst query, whose
+//             name the label has
 //   ship_ms   what of it serialises plan and code object
 // In bytes: of the level IR an entry (entry_bytes), of the largest query (largest_entries, largest_bytes), of
 // its row table (largest_rows, largest_row_bytes). links_* and all_*, milliseconds, medians of 51: what

@@ -6,9 +6,8 @@
 //   agree        the tag's task is one of the row's owners
 //   moved        the row is recorded (exact or shared): the instruction is IR of another task, run here
 //   at a border  the row is inferred, and the tag changes to or from its task next in time
-//   serving      the row is inferred, and the instruction loads a constant or moves a value between a
-//   register and
-//                the stack: it has no IR of its own and belongs to whoever reads the value
+//   serving      the row is inferred, and the instruction loads a constant, or moves a value between the
+//                stack and a register: it has no IR of its own and belongs to the reader of the value
 //   unexplained  none of these
 #include "tests/support/single_step.h"
 
