@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <nlohmann/json.hpp>
-
-#include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/plan_report.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
@@ -57,10 +54,6 @@ TEST(MemoryReport, SumsByOperatorAndRegion) {
   EXPECT_EQ(report->rows[0].region_name, "hash table");
   EXPECT_EQ(report->rows[0].cost.amount.samples, 2);
   EXPECT_DOUBLE_EQ(report->rows[0].cost.share, 0.4);
-  const auto json = nlohmann::json::parse(to_json(profile, *report));
-  EXPECT_EQ(json["addresses"]["in_regions"], 3);
-  EXPECT_EQ(json["addresses"]["lost"], 1);
-  EXPECT_EQ(json["rows"][0]["operator"], 1);
 }
 
 TEST(MemoryReport, MemoryKnownByItsMappingIsApartFromRegisteredMemory) {

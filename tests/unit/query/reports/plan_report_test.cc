@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 
-#include "daemon/query/json/report_json.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
@@ -190,8 +188,6 @@ TEST_F(OneRound, SharesInAPlanArePartsOfItsOwnTime) {
   for (const OperatorRow& row : of_everything.plans.at(0).operators) {
     EXPECT_NEAR(row.cost.share, row.cost.amount.samples / 16, 1e-12);
   }
-  EXPECT_THAT(to_json(profile_, report_), testing::HasSubstr("\"shares_in_plans_of\": \"plan\""));
-  EXPECT_THAT(to_json(profile_, of_everything), testing::HasSubstr("\"shares_in_plans_of\": \"everything\""));
 }
 
 // What the engine did for an execution belongs to its plan, beside the plan's own time; what it did for none,
@@ -240,20 +236,6 @@ TEST_F(OneRound, LinksOfSamplesInGeneratedCode) {
   EXPECT_EQ(
       report_.evidence.by_link,
       (std::map<Quality, double>{{Quality::kExact, 10}, {Quality::kShared, 1}, {Quality::kPrologue, 1}}));
-  const auto json = nlohmann::json::parse(to_json(profile_, report_));
-  EXPECT_EQ(json["by_link"],
-            nlohmann::json::parse(
-                R"({"exact":10,"inferred":0,"shared":1,"prologue":1,"unmapped":0,"two_names":0})"));
-}
-
-TEST_F(OneRound, JsonHoldsTheSameFigures) {
-  const auto json = nlohmann::json::parse(to_json(profile_, report_));
-  EXPECT_EQ(json["samples"], 16);
-  EXPECT_EQ(json["plans"][0]["operators"][0]["name"], "Group by");
-  EXPECT_DOUBLE_EQ(json["plans"][0]["operators"][0]["samples"], 4);
-  EXPECT_EQ(json["plans"][0]["operators"][1]["inputs"], (std::vector<int>{3, 5}));
-  EXPECT_EQ(json["unattributed_rows"].size(), 3u);
-  EXPECT_TRUE(json["file"]["finished"]);
 }
 
 // Any mixture of samples: nothing is lost or counted twice on the way into a report.

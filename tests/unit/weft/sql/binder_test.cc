@@ -4,7 +4,7 @@
 
 #include "compiler/weft/plan/bounds.h"
 #include "compiler/weft/sql/parser.h"
-#include "tests/unit/weft/front/tpch_catalog.h"
+#include "tests/support/tpch_catalog.h"
 
 namespace tailor::weft {
 namespace {

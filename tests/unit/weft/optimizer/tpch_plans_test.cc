@@ -6,8 +6,8 @@
 
 #include "compiler/weft/optimizer/planner.h"
 #include "compiler/weft/plan/print.h"
-#include "tests/unit/weft/front/plan_check.h"
-#include "tests/unit/weft/front/tpch_catalog.h"
+#include "tests/support/tpch_catalog.h"
+#include "tests/unit/weft/optimizer/plan_check.h"
 
 namespace tailor::weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/unit/weft/front/tpch_catalog.h"
+#include "tests/support/tpch_catalog.h"
 
 namespace tailor::weft {
 namespace {

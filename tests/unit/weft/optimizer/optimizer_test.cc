@@ -12,8 +12,8 @@
 #include "compiler/weft/plan/print.h"
 #include "compiler/weft/sql/binder.h"
 #include "compiler/weft/sql/parser.h"
-#include "tests/unit/weft/front/plan_check.h"
-#include "tests/unit/weft/front/tpch_catalog.h"
+#include "tests/support/tpch_catalog.h"
+#include "tests/unit/weft/optimizer/plan_check.h"
 
 namespace tailor::weft {
 namespace {

@@ -3,34 +3,13 @@
 #include <random>
 #include <regex>
 
-#include "compiler/weft/optimizer/common_subexpressions.h"
-#include "compiler/weft/optimizer/disjunction.h"
 #include "compiler/weft/plan/evaluate.h"
-#include "compiler/weft/plan/make.h"
 #include "compiler/weft/plan/print.h"
 #include "compiler/weft/plan/rewrite.h"
+#include "tests/unit/weft/plan/expression_fixture.h"
 
 namespace tailor::weft {
 namespace {
-
-class Expressions : public testing::Test {
- protected:
-  ExprPtr constant(const char* digits, int scale) {
-    Int128 value = std::stoll(digits);
-    return make_constant(Value::of(numeric_type(Range::of(value), scale, scale == 0, false), value));
-  }
-  ExprPtr unit(const char* name, Type type, Range range) { return make_iu(ius.make(name, type, range)); }
-  ExprPtr equal(const ExprPtr& e, std::int64_t value) {
-    return *make_compare(CompareOp::kEqual, e->clone(), make_constant(Value::int64(value)));
-  }
-  ExprPtr both(ExprPtr a, ExprPtr b, ExprKind kind = ExprKind::kAnd) {
-    std::vector<ExprPtr> operands;
-    operands.push_back(std::move(a));
-    operands.push_back(std::move(b));
-    return make_logic(kind, std::move(operands));
-  }
-  IuPool ius;
-};
 
 TEST_F(Expressions, ConstantsFold) {
   auto sum = make_arithmetic(ArithmeticOp::kAdd, constant("6", 2), constant("1", 2));
@@ -91,38 +70,6 @@ TEST_F(Expressions, ThreeValuedLogic) {
   EXPECT_TRUE(value(both(null->clone(), x->clone()), yes).null);
   EXPECT_EQ(value(both(null->clone(), x->clone(), ExprKind::kOr), yes).integer, 1);
   EXPECT_TRUE(value(both(null->clone(), x->clone(), ExprKind::kOr), no).null);
-}
-
-TEST_F(Expressions, DisjunctionsGiveUpWhatTheyShare) {
-  ExprPtr a = unit("a", Type::int64(), kRange64), b = unit("b", Type::int64(), kRange64);
-  ExprPtr e = both(both(equal(a, 1), equal(b, 2)), both(equal(b, 3), equal(a, 1)), ExprKind::kOr);
-  std::vector<ExprPtr> parts = factor_out(std::move(e));
-  ASSERT_EQ(parts.size(), 2u);
-  EXPECT_EQ(to_string(*parts[0]), "a = 1");
-  EXPECT_EQ(to_string(*parts[1]), "(b = 2) or (b = 3)");
-}
-
-TEST_F(Expressions, DisjunctionsImplyPredicatesOfOneSide) {
-  ExprPtr a = unit("a", Type::int64(), kRange64), b = unit("b", Type::int64(), kRange64);
-  ExprPtr e = both(both(equal(a, 1), equal(b, 2)), both(equal(a, 2), equal(b, 1)), ExprKind::kOr);
-  EXPECT_EQ(to_string(*implied_for(*e, ius_of(*a))), "(a = 1) or (a = 2)");
-  ExprPtr open = both(both(equal(a, 1), equal(b, 2)), equal(b, 1), ExprKind::kOr);
-  EXPECT_EQ(implied_for(*open, ius_of(*a)), nullptr);
-}
-
-TEST_F(Expressions, CommonPartsAreComputedOnce) {
-  ExprPtr a = unit("a", Type::int64(), {0, 10}), b = unit("b", Type::int64(), {0, 10});
-  auto product = *make_arithmetic(ArithmeticOp::kMultiply, a->clone(), b->clone());
-  auto swapped = *make_arithmetic(ArithmeticOp::kMultiply, b->clone(), a->clone());
-  auto longer = *make_arithmetic(ArithmeticOp::kAdd, std::move(swapped), a->clone());
-  std::vector<Map::Computation> computations;
-  const Iu* second = ius.make("second", product->type, product->range);
-  computations.push_back({ius.make("first", longer->type, longer->range), std::move(longer)});
-  computations.push_back({second, std::move(product)});
-  share_common(&computations, &ius);
-  ASSERT_EQ(computations.size(), 2u);
-  EXPECT_EQ(computations[0].iu, second);
-  EXPECT_EQ(to_string(*computations[1].expr), "second + a");
 }
 
 TEST_F(Expressions, NullRejection) {

@@ -1,4 +1,4 @@
-#include "tests/unit/weft/front/plan_check.h"
+#include "tests/unit/weft/optimizer/plan_check.h"
 
 #include <fmt/format.h>
 
