@@ -95,8 +95,8 @@ void Recorder::tell_unread_slots(const registration::PeerConnected& event) {
   const char* why = sampled->reads_slots ? "its agent does not say where" : "only a BPF program reads them";
   on_problem_(
       {event.process,
-       fmt::format("it keeps tags in memory slots, and {}: shared code has no tag, and is told by call "
-                   "stacks where they are sampled (docs/tags.md)",
+       fmt::format("it keeps tags in memory slots, and {}: its shared code has no tags. Call stacks show for "
+                   "whom shared code runs, where stacks are sampled (docs/tags.md)",
                    why)});
 }
 

@@ -145,10 +145,10 @@ class Catalogue {
   Status visit_executions(const WallRange& range, const std::function<bool(ExecutionRow)>& visit) const;
   // The same, at most `limit`.
   Result<std::vector<ExecutionRow>> executions(std::size_t limit, const WallRange& range = {}) const;
-  // Those whose id begins with the hexadecimal digits `prefix`, by id; at most two ids are returned. Of an id
-  // that several processes declared it is the newest execution of the process that was heard of first: nobody
-  // makes another's his. Of a worker it is its leader. Rows that are not `visible` do not exist; empty: all
-  // are.
+  // Those whose id begins with the hexadecimal digits `prefix`, by id; at most two ids are returned. Where
+  // several processes declared one id, the newest execution of the process that was heard of first is
+  // returned: no process takes the id of another's execution. For a worker, its leader is returned. Rows that
+  // are not `visible` do not exist; empty: all are.
   Result<std::vector<ExecutionRow>> find_executions(
       const std::string& prefix, const std::function<bool(const ExecutionRow&)>& visible = {}) const;
   // What the same execution, of the same process, did in other recordings: it ran while the daemon was

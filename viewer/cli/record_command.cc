@@ -112,8 +112,8 @@ int run_record(const RecordOptions& options) {
   for (const CLI::Option* option : options.of_commands) {
     if (option->count() == 0) continue;
     return complain(
-        invalid(fmt::format("{} is not for -p where a daemon runs: it samples processes as tailord was told "
-                            "to by its own options",
+        invalid(fmt::format("{} is not for -p where a daemon runs: there, the options of tailord say how "
+                            "processes are sampled",
                             option->get_name())));
   }
   return record_process({process, options.record.output, options.record.keep_old, options.seconds});
