@@ -6,7 +6,7 @@ namespace tailor::bpf {
 namespace {
 
 constexpr TimeNs kLeastPatience = 40'000'000;
-// Within so many periods a timer hits a thread that is there all the time.
+// Within this number of periods a timer hits a thread that is there all the time.
 constexpr TimeNs kPeriods = 3;
 // A CPU that is needed again so soon was left too early. Its patience doubles, up to a bound.
 constexpr TimeNs kSoon = 1'000'000'000, kMostPatience = 4'000'000'000;

@@ -25,8 +25,8 @@ class Timeline {
   // shift is above 63 or if time would run backward where it begins.
   Status append(const Conversion& next);
 
-  // Starts anew with `first`, after the TSC itself was set back (resume, migration): what is kept cannot be
-  // told apart from values after the reset. Error, and no change, if the shift is above 63.
+  // Starts anew with `first`, after the TSC itself was set back (resume, migration): kept values and those
+  // after the reset look the same. Error, and no change, if the shift is above 63.
   Status restart(const Conversion& first);
 
   bool empty() const { return pieces_.empty(); }

@@ -124,7 +124,7 @@ bool ControlServer::accept_one() {
   return true;
 }
 
-// Who waits for a reply is not silent, and goes only where all do.
+// A client that waits for a reply is not silent, and goes only where all do.
 void ControlServer::make_room() {
   auto goes = std::ranges::find(clients_, nullptr, &Client::waits_for);
   if (goes == clients_.end()) goes = clients_.begin();

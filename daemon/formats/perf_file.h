@@ -108,7 +108,8 @@ class PerfRecords {
   // where the taker says so. Bytes behind a record with an impossible size are counted and passed over to the
   // end.
   Status feed(PerfBytes bytes);
-  // The next so many bytes belong to no record, and need not be read: pass_over() says that they were not.
+  // This number of bytes that come next belongs to no record, and need not be read: pass_over() says that
+  // they were not.
   std::uint64_t ahead() const { return outer_.skip; }
   void pass_over(std::uint64_t bytes);
   // Nothing says where the next record begins: what follows is not worth reading.
@@ -120,7 +121,7 @@ class PerfRecords {
   std::uint64_t offset() const { return outer_.broken ? broken_at_ : offset_; }
   std::uint64_t tool_records() const { return tool_records_; }  // of perf itself
   std::uint64_t cut_bytes() const { return cut_bytes_; }
-  // Of what belongs to a record of the tool, so many bytes did not come. After finish().
+  // How many bytes of records of the tool did not come. After finish().
   std::uint64_t missing_bytes() const { return missing_bytes_; }
 
  private:

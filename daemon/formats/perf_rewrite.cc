@@ -81,7 +81,7 @@ void PerfRewriter::set_events(const std::vector<PerfAttr>& events) {
   for (std::size_t i = 0; needed() && i < events.size(); ++i) {
     for (const std::uint64_t id : events[i].ids) format_of_id_.try_emplace(id, i);
   }
-  // The same for all events, else their records could not be told apart.
+  // The same for all events, else nobody could say of which event a record is.
   id_from_start_ = id_from_end_ = 0;
   if (events.empty()) return;
   const std::uint64_t type = formats_.front().type;

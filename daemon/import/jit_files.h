@@ -33,7 +33,7 @@ Result<JitFile> open_jit_file(const std::string& path, const Owners* owners);
 
 // Root, and who runs this program.
 Owners common_owners();
-// Whose process it is, where one of that number runs here now and began before both moments: by
+// The owner of the process, where one of that number runs here now and began before both moments: by
 // CLOCK_REALTIME, and by the time since this machine was started.
 std::optional<std::uint32_t> owner_of_running(std::int32_t pid, std::int64_t before_ns,
                                               std::int64_t before_since_boot_ns);

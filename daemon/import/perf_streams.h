@@ -34,8 +34,8 @@ class PerfStreams {
  public:
   explicit PerfStreams(PerfFeed& feed) : feed_(feed) {}
 
-  // Records between two places of a file; `sized`: so many should be there, else they go on to the file's
-  // end.
+  // Records between two places of a file; `sized`: all of `where` should be there, else they go on to the
+  // file's end.
   void add(store::Input& file, formats::PerfSection where, bool sized, std::string name);
   // Gives the feed all records: of each file in its order, of several files those first whose times are.
   // `after`: asked now and then with the bytes that were read; its error ends it all.

@@ -1,4 +1,4 @@
-// What tells files of code apart that have no build id: a hash of what they are.
+// The identity of a file of code that has no build id: a hash of what it is.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ namespace tailor::process {
 class CodeIndex {
  public:
   static constexpr std::uint32_t kRowNumbers = (1u << 31) - 1;
-  // `row_numbers`: after so many rows begins another numbering.
+  // `row_numbers`: after this number of rows another numbering begins.
   explicit CodeIndex(const Limits& limits, std::uint32_t row_numbers = kRowNumbers)
       : limits_(limits), row_numbers_(row_numbers) {}
 

@@ -20,7 +20,7 @@ MemoryLevel memory_level(std::uint64_t data_source);
 // One of the data sources of that level.
 std::uint64_t data_source_of(MemoryLevel level);
 
-// Samples that no report tells apart.
+// Samples that look the same in every report.
 struct CellKey {
   ProcessId process;
   PlanId plan = 0;

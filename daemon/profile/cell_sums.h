@@ -15,8 +15,8 @@
 namespace tailor::profile {
 
 // A hash table with open addressing: sums are dense, and a sample touches three cache lines. A sample's way
-// there is a chain of waits for them, so many go it together: all keys are worked out, then all places are
-// looked up, then all sums are changed. One thread.
+// there is a chain of waits for them, so several samples go it together: all keys are worked out, then all
+// places are looked up, then all sums are changed. One thread.
 class CellSums {
  public:
   CellSums();

@@ -44,7 +44,7 @@ Result<std::string> read_payload(int fd, std::uint64_t bytes) {
   if (bytes > kMaxMessageBytes) return exhausted(fmt::format("message of {} bytes is too large", bytes));
   Status usable = check(fd, bytes, F_SEAL_SHRINK | F_SEAL_WRITE);
   if (!usable) return in_context("large message: ", usable.error());
-  // Who announces much is to have written it: holes cost their owner nothing.
+  // A peer that announces much must have written it: holes cost their owner nothing.
   constexpr std::uint64_t kBlock = 512;
   struct stat file{};
   if (::fstat(fd, &file) != 0 || static_cast<std::uint64_t>(file.st_blocks) * kBlock < bytes)

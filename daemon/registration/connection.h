@@ -171,7 +171,7 @@ class Connection {
   std::size_t elsewhere_ = 0;      // bytes of the large one, where another thread is to read it
   std::shared_ptr<MessageReader::Reading> reading_;  // NULL: it has not begun yet
   std::weak_ptr<LargeMessage> large_;                // the last one, for as long as somebody works at it
-  std::optional<std::uint64_t> last_bytes_;  // the process is gone: it said nothing after so many bytes
+  std::optional<std::uint64_t> last_bytes_;  // once the process is gone: it said nothing behind these bytes
 
   // What is to be settled: everything said before `tsc`. Once the agent has put `queued` messages into the
   // socket, what lies in there is known to include them: it has been read when `bytes_read_` reaches

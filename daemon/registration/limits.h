@@ -69,8 +69,8 @@ inline constexpr std::size_t kAreasAShare = 512;  // heads looked at
 // fit into a packet is taken whole.
 inline constexpr std::size_t kBytesAPoll = 2 * 1024 * 1024;
 inline constexpr std::size_t kRecordsAPoll = 500'000;
-// A message with more bytes is read on a thread of its user. Of each user so many bytes may be in messages
-// that are being read there, or were read and are still worked at.
+// A message with more bytes is read on a thread of its user. The second bounds the bytes of one user's
+// messages that are being read there, or were read and are still worked at.
 inline constexpr std::size_t kReadAtOnceBytes = 256 * 1024;
 inline constexpr std::size_t kLargeBytesOfUser = kMaxMessageBytes;
 // What a packet costs beside its bytes.

@@ -14,7 +14,7 @@ namespace {
 
 // Executions of a file that have views of their own in its bundle: the most recent.
 constexpr std::size_t kMostExecutions = 30;
-// Of these, so many are compared with each other.
+// Of these, the number that is compared with each other.
 constexpr std::size_t kMostCompared = 10;
 // What further events and comparisons of single executions may add. The page offers what is in the file only.
 constexpr std::size_t kMostFurtherBytes = std::size_t{24} << 20;

@@ -124,7 +124,7 @@ class FileLibrary : public Library {
         sampled == 1 ? "has" : "have", query::hex(newest->record.id).substr(0, kShownDigits)));
   }
 
-  // Kept with what anybody has asked for. Who needs no more than that does not wait while more is loaded.
+  // Kept with what anybody has asked for. A request that needs no more does not wait while more is loaded.
   Result<std::shared_ptr<const query::Profile>> get(Detail detail, const Stop& stop) {
     if (auto kept = kept_for(detail)) return kept;
     std::lock_guard one_at_a_time(loading_);

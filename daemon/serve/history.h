@@ -26,7 +26,7 @@ struct QuerySum {
   std::uint64_t running = 0;
   double running_longest = 0;
 
-  // Of the texts at most so many bytes are kept. `part`: of the execution's cost that counts.
+  // `most_text`: the bytes that are kept of each text. `part`: of the execution's cost that counts.
   void add(const store::ExecutionRow& row, std::size_t most_text, double part = 1);
   double elapsed_mean() const { return ended == 0 ? 0 : elapsed_sum / static_cast<double>(ended); }
 };

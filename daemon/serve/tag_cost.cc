@@ -18,7 +18,7 @@ constexpr std::size_t kLongestName = 256;  // bytes
 // Satterthwaite.
 class RelativeVariance {
  public:
-  // `variance`: relative, found from so many executions.
+  // `variance`: relative, found from `executions`.
   void add(double variance, std::uint64_t executions) {
     sum_ += variance;
     uncertain_ += variance * variance / static_cast<double>(executions - 1);

@@ -112,7 +112,7 @@ KnownParts known_parts(const View& view, const Filters& filters) {
   return known;
 }
 
-// Names beyond so many help nobody.
+// More names help nobody.
 void shorten(std::vector<std::string>& names) {
   constexpr std::size_t kMostNames = 50;
   if (names.size() <= kMostNames) return;

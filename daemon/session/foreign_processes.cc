@@ -185,7 +185,7 @@ bool ForeignProcesses::settle(ProcessId process, Followed& followed) {
   return true;
 }
 
-// Who asks for too much is no longer read.
+// Files of a process are no longer read once those of its user take too much memory.
 void ForeignProcesses::bound_memory(Followed& followed) {
   followed.memory = followed.reading->process.memory();
   if (followed.memory < kLittleMemory) return;

@@ -56,7 +56,7 @@ class FilesOfMappings {
   explicit FilesOfMappings(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   const File& of(const MapsLine& line) {
-    // Subvolumes of btrfs have files of the same number on one device: the name tells them apart.
+    // Subvolumes of btrfs have files of the same number on one device. Their names differ.
     const auto [at, fresh] = files_.try_emplace({line.name, line.device, line.inode});
     if (fresh) {
       at->second.path = path_here(folder_, line.name);

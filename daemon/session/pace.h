@@ -24,7 +24,7 @@ inline constexpr int kShortestRoundMs = 10;
 // Whoever wants something wakes the thread.
 inline constexpr int kIdleRoundMs = 1000, kForgottenRoundMs = 5000;
 // An engine that begins to work wakes the thread by its first sample at the latest. Until then its log must
-// have room: nobody writes so many marks in a millisecond without being sampled.
+// have room: nobody writes this number of marks in a millisecond without being sampled.
 inline constexpr int kMarksAMs = 32;
 // A log that is fuller than this at each round does not survive a round that comes late.
 inline constexpr double kFullEnough = 0.25;

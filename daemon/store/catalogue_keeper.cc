@@ -204,7 +204,7 @@ void CatalogueKeeper::end_round(Round&& round) {
   for (std::string& what : round.removed) news_.removed.push_back(std::move(what));
 }
 
-// Whoever reads the catalogue is no problem, unless he goes on and on.
+// A reader of the catalogue is a problem only if it goes on and on.
 std::string CatalogueKeeper::problem_of(const Round& round) {
   constexpr TimeNs kLong = 30'000'000'000;
   const bool busy = !round.written && round.written.error().code == EBUSY;

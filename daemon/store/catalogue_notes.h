@@ -31,7 +31,7 @@ struct NotePlace {
 class CatalogueNotes {
  public:
   void recording(const profile::RecordingInfo& info);
-  // Whose process it is, as far as it is known.
+  // The user whose process it is, as far as it is known.
   void owner(ProcessId process, std::optional<std::uint32_t> uid);
   // Without a name, what is known stays.
   void entry(const EntryKey& key, const std::string& name);

@@ -22,7 +22,7 @@ struct CatalogueLimit {
 // killed. A segment that is no profile stays where it is and is not entered. What is beyond the limit goes.
 Status catalogue_segments(const std::string& directory, Catalogue& catalogue, const CatalogueLimit& limit);
 
-// The catalogue of a store, up to date. One that cannot be used is put aside (catalogue.bad), `on_put_aside`
+// The catalogue of a store, up to date. One that cannot be used is renamed (catalogue.bad), `on_put_aside`
 // is told, and it is made again: the segments hold all that it held. Fails, and leaves it as it is, with
 // ENOTSUP where a newer program wrote it, with EBUSY where another program reads it all the time.
 Result<Catalogue> open_for_writing(const std::string& directory, os::Files& files,

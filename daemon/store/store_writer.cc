@@ -103,7 +103,7 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   auto catalogue = open_for_writing(directory, *options.files, options.on_put_aside,
                                     {options.catalogue_bytes, wall_clock_ns});
   if (!catalogue) return catalogue.error();
-  // Whoever wrote it before is dead, and what was running then is over.
+  // Its last writer is dead, and the executions that ran then are over.
   if (auto ok = catalogue->end_running(); !ok) return ok.error();
   auto files = list_segments(directory);
   if (!files) return files.error();

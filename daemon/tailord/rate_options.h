@@ -11,9 +11,9 @@
 
 namespace tailor::tailord {
 
-// `usual`, so many samples per second of CPU time; without an end. Any thread. Fails beyond --max-frequency,
-// where no event takes its period from the frequency, and where the host no longer gives the events of
-// `usual`.
+// `usual` with `frequency` samples per second of CPU time, without an end. Any thread. Fails beyond
+// --max-frequency, where no event takes its period from the frequency, and where the host no longer gives the
+// events of `usual`.
 Result<session::Rate> rate_of(os::Os& os, const Options& options, const capture::CaptureOptions& usual,
                               std::uint64_t frequency, std::string why);
 

@@ -60,7 +60,7 @@ bool binds_low_port(const WebOptions& web) {
   });
 }
 
-// Whoever is in a group may give files of its own to it.
+// A process that is in a group may give its own files to the group.
 bool join_group(const std::string& name) {
   if (name.empty()) return true;
   const auto wanted = group_id(name);

@@ -19,7 +19,7 @@ struct TriggerRule {
   std::string label_key;                   // it has a label of this name ...
   std::optional<std::string> label_value;  // ... with this value, or with any
   std::optional<double> slower_than_usual =
-      {};  // it runs for so many times the usual time of its fingerprint
+      {};  // it runs for this multiple of the usual time of its fingerprint
 
   std::uint64_t frequency = 0;         // then its process is sampled so often
   TimeNs lasts = 30'000'000'000;       // for so long

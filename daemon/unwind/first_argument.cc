@@ -22,7 +22,7 @@ constexpr std::uint32_t kWord = 8;
 constexpr std::array<std::uint8_t, kRegisterCount> kDwarf = {0, 2, 1,  3,  7,  6,  4,  5,
                                                              8, 9, 10, 11, 12, 13, 14, 15};
 
-// What a register is known to hold: the argument, or an address of the frame, so many bytes from the CFA.
+// What a register is known to hold: the argument, or an address of the frame, by its distance from the CFA.
 struct Value {
   enum class Kind : std::uint8_t { kUnknown, kArgument, kFrame };
   Kind kind = Kind::kUnknown;

@@ -1,4 +1,4 @@
-// What tells files of code apart, as text: the build id of a file in hexadecimal, or of one without a build
+// The identity of a file of code, as text: the build id of a file in hexadecimal, or of one without a build
 // id kContentId and a hash of what it is (daemon/os/content_id.h). "": nothing is known.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double kWidth = 1200, kRow = 18, kTop = 40, kMargin = 10, kLetter = 6.6;
 constexpr double kLeastShown = 0.3;  // pixels: a narrower box is not seen
 
-// Okabe and Ito's colours, light enough for black letters: colour-blind readers tell them apart.
+// Okabe and Ito's colours, light enough for black letters: colour-blind readers see their difference.
 constexpr std::array<std::string_view, 7> kColours = {"#e69f00", "#56b4e9", "#4dc9a0", "#f0e442",
                                                       "#8fb8de", "#ef9a6b", "#d9a2c4"};
 

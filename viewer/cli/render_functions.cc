@@ -96,7 +96,7 @@ std::string objects_section(const query::FunctionReport& report, const Terminal&
   return out;
 }
 
-// Where a library has no symbols, these tell its samples apart.
+// Where a library has no symbols, these say which of its samples are at one place.
 std::string addresses_section(const query::FunctionReport& report, const Terminal& terminal) {
   if (report.unnamed.empty()) return "";
   const std::size_t samples = samples_width(report.summary);

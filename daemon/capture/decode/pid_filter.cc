@@ -65,8 +65,8 @@ bool PidFilter::keeps(const EventFormat& format, std::span<const std::byte> reco
 }
 
 void PidFilter::apply(const RingLayout& layout, std::vector<std::byte>& bytes) {
-  // Where formats differ in what precedes the thread, they are told apart by the decoder only; the events of
-  // one perf recording agree in it.
+  // Formats that differ in front of the thread are a matter of the decoder. The events of one perf recording
+  // are the same there.
   const EventFormat& format = layout.formats.front();
   std::span<const std::byte> rest(bytes);
   std::size_t kept = 0;

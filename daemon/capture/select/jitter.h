@@ -26,12 +26,12 @@ namespace tailor::capture {
 // The bounds of a drawn rate, in terms of the one asked for.
 inline constexpr double kLowestRate = 0.5, kHighestRate = 2;
 
-// A new event begins with a whole period, and so half of one is missing on average. Of so many that is
-// little.
+// A new event begins with a whole period, and so half of one is missing on average. Of this number of periods
+// half a one is little.
 inline constexpr std::uint64_t kPeriodsToLose = 200;
 
 // For how long a period lasts before another one is drawn. A draw that happens to keep step is rare; the
-// fewer of a recording's samples it has, the less it does. So it lasts for so many periods that half of one
+// fewer of a recording's samples it has, the less it does. So it lasts for enough periods that half of one
 // may be missing, but not for longer than some time, unless there are too few periods then.
 inline constexpr TimeNs kLeastRedraw = 50'000'000, kLongRedraw = 250'000'000;
 inline constexpr std::uint64_t kFewPeriods = 25;

@@ -10,7 +10,7 @@ namespace tailor::query {
 
 namespace {
 
-// A line of the cache has so many slots.
+// Slots of a line of the cache.
 constexpr std::size_t kLine = 16;
 
 // The finaliser of splitmix64 (Steele, Lea, Flood 2014).

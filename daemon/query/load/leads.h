@@ -19,8 +19,8 @@ struct Lead {
 };
 using Leads = std::map<std::pair<ProcessId, ExecutionHandle>, Lead>;
 
-// By worker. Whose leader is not in the table, another user's, or a worker itself, has none. The executions
-// must be sorted.
+// By worker. A worker has none if its leader is not in the table, is another user's, or is a worker itself.
+// The executions must be sorted.
 Leads find_leads(const ExecutionTable& executions);
 
 }  // namespace tailor::query

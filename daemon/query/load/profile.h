@@ -73,7 +73,7 @@ struct LoadOptions {
   bool code = false;           // code_sums() and code_object() too
   bool hours = false;          // hours() too
   bool sums = true;            // sums are read where the profile has them, else each sample
-  std::size_t slices = 0;      // > 0: slices() too, of so many rows at most
+  std::size_t slices = 0;      // > 0: slices() too, of this number of rows at most
 };
 
 // Immutable once loaded; any number of threads may read it.

@@ -12,8 +12,7 @@
 namespace tailor::query {
 namespace {
 
-// Addresses beyond so many are not told apart: random jumps must not fill the memory of who reads the
-// profile.
+// Addresses beyond this number count as one: random jumps must not fill the memory of the profile's reader.
 constexpr std::size_t kMaxPlaces = 1u << 18;
 
 // What a node of a map takes beside strings, about.

@@ -54,7 +54,7 @@ double incomplete_beta(double a, double b, double x) {
 
 double least_share(double hits, double misses, double confidence) {
   if (!(hits > 0)) return 0;
-  // So many hits or more are as unlikely as the confidence allows: the chance grows with the share.
+  // These hits or more are as unlikely as the confidence allows: the chance grows with the share.
   double low = 0, high = 1;
   for (int i = 0; i < 100; ++i) {
     const double middle = (low + high) / 2;

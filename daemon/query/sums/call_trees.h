@@ -44,7 +44,7 @@ struct CallTreeNode {
   std::uint32_t parent = 0;        // comes before it
   CallCost total;                  // with everything below it
   CallCost self;                   // of chains that end here
-  std::uint32_t merged = 0;        // kRest: so many nodes of its parent are together here
+  std::uint32_t merged = 0;        // kRest: the number of its parent's nodes that are together here
 };
 
 // The first node is the root. The total of a node is its self and the totals of the nodes right below it.

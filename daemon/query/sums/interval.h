@@ -13,8 +13,8 @@ struct Interval {
 // taken as independent: their periods are drawn at random (capture/select/jitter.h). No samples: [0, 1].
 Interval wilson(double share, double samples);
 
-// 97.5 % of Student's t distribution: so many standard errors the 95 % interval of a mean reaches to each
-// side, where the error was found from `degrees` + 1 values. Below 1 counts as 1.
+// 97.5 % of Student's t distribution: the number of standard errors that the 95 % interval of a mean reaches
+// to each side, where the error was found from `degrees` + 1 values. Below 1 counts as 1.
 double student95(double degrees);
 
 }  // namespace tailor::query

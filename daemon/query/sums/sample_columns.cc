@@ -30,7 +30,7 @@ SampleCell cell_of(const Cost& cost) {
   return cell;
 }
 
-// What tells apart the cells of which a view shows the same things.
+// The part of a cell's key that a view shows: cells with the same one look the same there.
 using Shown = std::pair<ProcessId, CellKey>;
 
 Shown shown_of(const Cost& cost) {

@@ -47,7 +47,7 @@ bool run(Demangler demangle, const char* mangled, Output& output) {
 }
 
 // Rust's names of other alphabets are decoded on the heap; those that could become endless too are not
-// demangled. With so many references the text has at most some 1.45^24 times the length of the name.
+// demangled. With this number of references the text has at most some 1.45^24 times the length of the name.
 bool rust_may_be_endless(std::string_view mangled) {
   constexpr std::ptrdiff_t kMostReferences = 24;
   return std::ranges::count(mangled, 'B') > kMostReferences;

@@ -1,4 +1,4 @@
-// The iterations of a dataflow loop. The plan is the same in all of them, so only time tells them apart
+// The iterations of a dataflow loop. The plan is the same in all of them, so only time separates them
 // (paper: section 4.2.6): by the marks of the engine (tailor_mark_iteration), else by the times of the
 // samples.
 #pragma once

@@ -17,9 +17,9 @@ class SocketBytes : public ByteStream {
  public:
   struct Limits {
     std::chrono::milliseconds read{5'000}, linger{500};
-    std::chrono::milliseconds write{10'000};  // and what a reader of so many bytes a second takes:
-    std::size_t slowest_reader = 16 << 10;
-    std::size_t request_bytes = 64 << 10;  // its line and headers; httplib bounds lines, not their number
+    std::chrono::milliseconds write{10'000};  // and the time that the slowest reader takes:
+    std::size_t slowest_reader = 16 << 10;    // bytes a second
+    std::size_t request_bytes = 64 << 10;     // its line and headers; httplib bounds lines, not their number
   };
   // The descriptor stays the caller's.
   SocketBytes(int fd, const std::atomic<bool>& stopping) : SocketBytes(fd, stopping, Limits()) {}
