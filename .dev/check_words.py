@@ -16,7 +16,8 @@ PHRASES = {
     re.compile(r"\b(?:told|tells?|telling)(?: [\w']+){0,3} apart\b", re.I): "distinguish, or say what differs",
     re.compile(r"\bput(?:s|ting)? aside\b", re.I): "keep, save, or move elsewhere",
     re.compile(r"\bso many\b", re.I): "the number, or: this many",
-    re.compile(r"(?:^|[.:;] )Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b"): "name the subject: a user who ..., a process that ...",
+    re.compile(r"(?:^|[.:;] )(?:Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b|Whoever\b|Who (?:asks|keeps|has|sees|knows)\b)"):
+        "name the subject: a user who ..., a process that ...",
 }
 ALLOWED = pathlib.Path(".dev/words_allowed")
 SOURCES = (".cc", ".h", ".c", ".py", ".ts", ".tsx", ".sh")

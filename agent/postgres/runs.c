@@ -150,7 +150,7 @@ static void tell_workers(const TailorQuery* open, const QueryDesc* query) {
 void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now) {
   TailorTrace trace;
   bool traced = tailor_trace_of(&open->piece, &trace);
-  /* Whoever keeps no trace has no use for an execution of each short statement in it. */
+  /* A user who keeps no trace has no use for an execution of each short statement in it. */
   bool own = traced && trace.sampled;
   bool parallel = query->plannedstmt->parallelModeNeeded;
   open->cycles = 0;

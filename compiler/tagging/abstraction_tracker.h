@@ -1,7 +1,7 @@
 // Which component of the upper level is being lowered right now (Tailored Profiling, EuroSys 2021, section
 // 4.2.1: "Abstraction Tracker").
 //
-// A lowering step owns one tracker. Whoever drives the step (the one place that calls produce and consume)
+// A lowering step owns one tracker. The driver of the step (the one place that calls produce and consume)
 // enters a component before its code generates and leaves it after; everything that is generated in between
 // is linked to it. Components do not know that they are tracked.
 #pragma once

@@ -5,7 +5,7 @@
 namespace tailor::bpf {
 namespace {
 
-// Whoever has asked for one takes it within some ten milliseconds, or never will.
+// The recording that asked for one takes it within some ten milliseconds, or never will.
 constexpr TimeNs kKeptUntaken = 2'000'000'000;
 
 }  // namespace

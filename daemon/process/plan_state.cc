@@ -92,7 +92,7 @@ std::string check_components(const v1::Level& level, Described& described) {
   return twice == described.end() ? std::string() : fmt::format("describes component {} twice", *twice);
 }
 
-// Who is not described has no inputs, and ends no cycle.
+// A component that is not described has no inputs, and ends no cycle.
 std::string check_inputs(const v1::Level& top, const Described& described) {
   const auto place = [&](std::uint32_t id) {
     return static_cast<std::uint32_t>(std::ranges::lower_bound(described, id) - described.begin());

@@ -21,7 +21,7 @@ class Prepared {
 using Prepare = std::function<std::unique_ptr<Prepared>(v1::AgentMessage&)>;
 
 // Its processes get no other one before enough of these are gone, and its connection is not read before this
-// one is. Who lets go of it last waits for nothing: its memory is given back on another thread.
+// one is. The thread that lets go of it last waits for nothing: its memory is given back on another thread.
 class LargeMessage {
  public:
   // `held` is let go when it is gone.

@@ -18,7 +18,7 @@ namespace tailor::registration {
 
 class MessageReader {
  public:
-  // A message that is being read. Whoever lets go of it has given it up.
+  // A message that is being read. To let go of it is to give it up.
   class Reading {
    public:
     bool is_done() const { return done_.load(std::memory_order_acquire); }

@@ -74,7 +74,7 @@ Result<PeerProcess> PeerProcess::open(std::string proc, const ucred& credentials
   auto before = read_start_time(peer.proc_, credentials.pid);
   if (!before) return before.error();
   if (Status opened = peer.open_pidfd(socket); !opened) return opened.error();
-  // Who still has its pid had it all the time: what was read in between is its own.
+  // A process that still has its pid had it all the time: what was read in between is its own.
   auto seen = peer.look();
   if (!seen) return seen.error();
   if (*before != seen->start)

@@ -1,5 +1,5 @@
-// How much of something the processes of each user have, where each user has the same share. Who has all of
-// it gets no more, so that there is some left for the others.
+// How much of something the processes of each user have, where each user has the same share. A user who
+// has all of it gets no more, so that there is some left for the others.
 #pragma once
 
 #include <cstddef>

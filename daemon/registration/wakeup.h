@@ -1,4 +1,4 @@
-// Ends the wait of a thread for its epoll set. Who wakes it may live longer than whoever waits.
+// Ends the wait of a thread for its epoll set. The waking thread may live longer than the one that waits.
 #pragma once
 
 #include "proto/base/unique_fd.h"

@@ -246,7 +246,7 @@ Result<Json> Service::report(const ReportRequest& request, const Access& access,
   if (!view) return view.error();
   if (!query::default_source(view->profile, view->selection))
     return Json{{"samples", 0}, {"report", nullptr}};
-  // Who asks shows operators and the engine's work in one table.
+  // The asking page shows operators and the engine's work in one table.
   view->selection.base = query::Base::kEverything;
   auto made = query::plan_report(view->profile, view->selection);
   if (!made) return made.error();

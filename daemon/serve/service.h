@@ -25,8 +25,8 @@ struct ServiceOptions {
   std::function<Result<v1::ControlReply>(const v1::ControlRequest&, const Access&)> control = {};
   // CPU time in ns that was measured so far, by keys as kind_costs.h has them; empty: no daemon. Any thread.
   std::function<std::map<std::string, double>()> kinds = {};
-  // Where names of functions are looked for. Whoever shows a process chooses the files that it names, so a
-  // daemon opens none for whoever asks.
+  // Where names of functions are looked for. The owner of a process chooses the files that it names, so a
+  // daemon opens none for others who ask.
   query::NamesFrom names_from = query::NamesFrom::kProfile;
 };
 

@@ -79,7 +79,7 @@ Result<std::string> Workers::answer_of(const Job& job) {
   }
 }
 
-// Whoever records goes first: what it is late for is lost, and an answer is only late.
+// The recording threads go first: what they are late for is lost, and an answer is only late.
 void Workers::loop() {
   constexpr int kNice = 10;
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);

@@ -37,7 +37,7 @@ struct ForeignLimits {
 // Control thread only.
 class ForeignProcesses {
  public:
-  // Who unwinds stacks hears of code with call frame information; nobody else does.
+  // The unwinder of stacks hears of code with call frame information; nobody else does.
   using HearCode = std::function<void(ProcessId, const v1::CodeObject&)>;
   // All must outlive this.
   ForeignProcesses(os::Os& os, pipeline::Pipeline& pipeline, pipeline::Input& input,

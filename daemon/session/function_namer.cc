@@ -92,7 +92,7 @@ void FunctionNamer::follow_segment() {
   for (auto& [name, file] : files_) {
     file.given.clear();
     file.told = false;
-    // Who never answers: what is hit again waits again.
+    // A file that never answers: what is hit again waits again.
     if (file.reading) file.waiting.clear();
   }
   left_out_.clear();

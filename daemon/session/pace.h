@@ -21,7 +21,7 @@ struct PaceFacts {
 // longer for each other anyway (PipelineOptions::delay).
 inline constexpr int kRoundMs = 50;
 inline constexpr int kShortestRoundMs = 10;
-// Whoever wants something wakes the thread.
+// A request wakes the thread.
 inline constexpr int kIdleRoundMs = 1000, kForgottenRoundMs = 5000;
 // An engine that begins to work wakes the thread by its first sample at the latest. Until then its log must
 // have room: nobody writes this number of marks in a millisecond without being sampled.

@@ -18,7 +18,7 @@ constexpr TimeNs kQuietAfter = 300'000'000;
 constexpr TimeNs kForgottenAfter = 15'000'000'000;
 // Of processes that do nothing.
 constexpr TimeNs kSeldomSweepInterval = 30'000'000'000;
-// Where nothing changes. Whoever asks for the status of the daemon has it published before.
+// Where nothing changes. A request for the status of the daemon has it published before.
 constexpr TimeNs kQuietPublishInterval = 1'000'000'000;
 constexpr TimeNs kLookAgainAfter = 10'000'000;
 

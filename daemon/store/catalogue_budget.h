@@ -1,5 +1,5 @@
-// How large the catalogue may become. Whoever may register can begin executions without end, which cost him
-// nothing. So each user has a share: beyond the budget the data of the user who has most go first.
+// How large the catalogue may become. A user who may register can begin executions without end, which cost
+// him nothing. So each user has a share: beyond the budget the data of the user who has most go first.
 #pragma once
 
 #include <cstdint>

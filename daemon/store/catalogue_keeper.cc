@@ -182,7 +182,7 @@ void CatalogueKeeper::clear_up(Round& round) {
   round.removed.push_back(budget_.news(catalogue_));
 }
 
-// Whoever reads the catalogue now does not do so the next time.
+// A program that reads the catalogue now does not do so the next time.
 Status CatalogueKeeper::tidy(const StoreTime& now) {
   Status done = retention_.drop_old_executions(catalogue_, now);
   if (done) done = budget_.give_back(catalogue_, false);

@@ -49,7 +49,7 @@ void ControlWork::loop() {
     const Job job = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    // Who resumes a process need not wait for it; a flush that nobody waits for is of no use.
+    // A client that resumes a process need not wait for it; a flush that nobody waits for is of no use.
     const bool is_of_use = !job.request.has_flush() || !job.late->stop()->stopped();
     if (is_of_use) job.late->give(answer_(job.request));
     lock.lock();

@@ -46,7 +46,7 @@ struct RightsNews {
 // a warning.
 RightsNews give_up_rights(os::Os& os, const Options& options);
 
-// To the log. Whoever does not start says nothing but why.
+// To the log. A daemon that does not start says nothing but why.
 void tell(const RightsNews& news);
 
 }  // namespace tailor::tailord

@@ -33,7 +33,7 @@ bool step_by_frame_pointer(Frame& frame, const StackView& stack) {
   return true;
 }
 
-// Native code, which the anchor's frame called, lies below it. Whoever comes out above it without having
+// Native code, which the anchor's frame called, lies below it. A walk that comes out above it without having
 // passed generated code has lost the way.
 class AnchorAhead {
  public:

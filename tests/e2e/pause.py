@@ -73,7 +73,7 @@ with tempfile.TemporaryDirectory() as folder:
             daemon.tailor("resume", "all")
             wait_for("all of them go on", lambda: all(received(p) > count for p, count in before.items()) and received(late) > 0)
 
-            # Who is in the daemon's group, and no more than that, does not decide for others.
+            # A user who is in the daemon's group, and no more than that, does not decide for others.
             if os.geteuid() == 0 and shutil.which("setpriv"):
                 os.chmod(daemon.folder.name, 0o711)
                 for words in (["pause", "all"], ["resume", "all"], ["pause", str(pid)], ["resume", str(pid)]):

@@ -120,7 +120,7 @@ bool FakeOs::put(Opened& owner, std::span<const std::byte> record) {
   if (page->data_head - page->data_tail + record.size() > capacity) return false;
   std::uint64_t head = page->data_head;
   for (std::byte byte : record) memory.data()[kPage + head++ % capacity] = byte;
-  // Whoever reads meanwhile sees all of the record or nothing, as with the kernel.
+  // A reader sees all of the record or nothing meanwhile, as with the kernel.
   __atomic_store_n(&page->data_head, head, __ATOMIC_RELEASE);
   return true;
 }

@@ -75,9 +75,10 @@ static TAILOR_TAG_INLINE_ uint64_t tailor_tag_read(uint32_t strategy) {
   return tag;
 }
 
-/* Sets the calling thread's tag. The compiler moves no memory access or call across the write. Whoever uses
- * this alone, in a file that was compiled with -ffixed-r15 or -ffixed-r13, must put back what tailor_tag_read
- * gave before it returns to code that was not: that code may have a value of its own in the register. */
+/* Sets the calling thread's tag. The compiler moves no memory access or call across the write. Code that
+ * uses this alone, in a file that was compiled with -ffixed-r15 or -ffixed-r13, must put back what
+ * tailor_tag_read gave before it returns to code that was not: that code may have a value of its own in the
+ * register. */
 static TAILOR_TAG_INLINE_ void tailor_tag_write(uint32_t strategy, uint64_t tag) {
 #if defined(__linux__) && defined(__x86_64__)
   /* The registers must be named as changed. Where the compiler may use them, it would lose values else. */

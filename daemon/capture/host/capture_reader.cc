@@ -20,7 +20,7 @@ constexpr TimeNs kPublishDelay = 10'000'000;
 // Where nothing comes: what comes wakes the thread. The time up to which all is known stands still meanwhile,
 // and whoever waits for that hurries.
 constexpr std::chrono::milliseconds kIdleInterval{1000};
-// Where nobody is sampled. Whoever adds a recording wakes the thread.
+// Where nobody is sampled. A recording that is added wakes the thread.
 constexpr std::chrono::milliseconds kEmptyInterval{5000};
 // Rounds that found nothing, before the next one is so late.
 constexpr int kRoundsOfNothing = 6;

@@ -54,7 +54,7 @@ class BirthWatch {
   bool once_ = false;
 };
 
-// Counts the context switches of a process between two looks at /proc. Whoever looks does not wait.
+// Counts the context switches of a process between two looks at /proc. The looking thread does not wait.
 class SwitchWatch {
  public:
   // The first look. A process that is gone has no switches.

@@ -66,8 +66,8 @@ class Recording {
   virtual TimeNs complete_until() const { return kTimeMax; }
   // The next drain reads everything, also what is still being added up.
   virtual void hurry() {}
-  // Whoever reads it looks seldom from now on, or often again: true if each record wakes him then
-  // (poll_fd()). Where that cannot be done he has to look.
+  // The reader looks seldom from now on, or often again: true if each record wakes the reader then
+  // (poll_fd()). Where that cannot be done it has to look.
   virtual bool set_seldom_read(bool /*seldom*/) { return false; }
   // Ends the recording: events off, last drain, losses that no LOST record told yet are told by one, rings
   // closed. The recording is useless afterwards.

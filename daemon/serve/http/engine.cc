@@ -184,7 +184,7 @@ void HttpServer::Engine::handle(const httplib::Request& request, httplib::Respon
     refuse_method(response, *path, request.path);
   } else {
     Visitor visitor = visitor_of(request, *exchange.peer);
-    // Whoever follows a link comes from elsewhere, and the page has nothing to hide.
+    // A visitor who follows a link comes from elsewhere, and the page has nothing to hide.
     if (path->answerer == Answerer::kPage) visitor.fetch_site.clear();
     const Status origin = gate_.check_origin(visitor);
     if (!origin.ok() && !metrics_door) {

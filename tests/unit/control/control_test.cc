@@ -240,7 +240,7 @@ TEST_F(LateTest, RepliesComeInTheOrderOfTheRequests) {
   start_with(kForEver);
   const UniqueFd socket = ask_for_report();
   ASSERT_TRUE(send_message(socket.get(), status).ok());
-  // Whoever else is answered, this one waits.
+  // Others are answered, and this one waits.
   EXPECT_TRUE(ControlClient::connect(path)->ask(status).ok());
   late(0)->give(report_of("first"));
   EXPECT_EQ(json_at(socket), "first");

@@ -154,7 +154,7 @@ class FewMappings : public Mappings {
   FewMappings() : Mappings(few()) {}
 };
 
-// Whoever makes records get lost makes looks. They must not use up what a process may be told of.
+// A process that makes records get lost makes looks. They must not use up what a process may be told of.
 TEST_F(FewMappings, LooksTellNothingTwice) {
   KnownProcess known{{42, 7}, "engine"};
   known.mappings = {{{42, 7}, kTimeMin, 0x1000, 0x1000, 0, "/bin/engine"},

@@ -35,7 +35,7 @@ TEST(Shares, TogetherTheyNeverKeepMoreThanTheTotal) {
   EXPECT_EQ(shares.processes(), 0u);
 }
 
-// Whoever was first, whoever has many processes: the next one still gets something.
+// However many processes came before, the next one still gets something.
 TEST(Shares, ThereIsRoomForAnother) {
   process::Limits limits;
   limits.total_bytes = 1024 * kMega;

@@ -38,7 +38,7 @@ class FakeProc {
     std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
     std::ofstream(root_ + "/" + path) << text;
   }
-  // Whoever has the pid of this test began then, and runs as that user.
+  // The process that has the pid of this test began then, and runs as that user.
   void be(int start, std::uint32_t effective_uid) {
     const std::string pid = std::to_string(::getpid());
     write(pid + "/stat", stat_of("x", start));

@@ -30,7 +30,7 @@ class RecordingSink : public Sink {
       ack.mutable_barrier_ack()->set_sequence(event.message.barrier().sequence());
       server->reply(event.connection, ack);
     }
-    // Who keeps a large one holds its connection up.
+    // A sink that keeps a large one holds its connection up.
     if (event.large && !keeps_large) event.message = std::exchange(event.large, nullptr)->message();
     messages.push_back(std::move(event));
   }

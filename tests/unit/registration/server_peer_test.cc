@@ -1,4 +1,4 @@
-// Who is at the other end is looked at again before it is sampled.
+// The process at the other end is looked at again before it is sampled.
 #include <unistd.h>
 
 #include <filesystem>

@@ -25,7 +25,7 @@ TEST_F(ServerTest, AgentIsWhoTheKernelSays) {
   EXPECT_EQ(sink().order, "CmG");
 }
 
-// Whoever measures its work must not count the wait.
+// A measurement of its work must not count the wait.
 TEST_F(ServerTest, TellsThatItsWaitIsOverBeforeItWorks) {
   RawAgent agent(server_.path());
   ASSERT_TRUE(open(agent));
@@ -120,7 +120,7 @@ TEST_F(ServerTest, CodeCountsFromTheTimeThatItsAgentSays) {
   }
 }
 
-// Whoever is turned away hears why.
+// A peer that is turned away hears why.
 TEST_F(ServerTest, AnAgentOfAnotherProtocolIsToldSo) {
   RawAgent agent(server_.path());
   Body hello;

@@ -71,7 +71,7 @@ TEST_F(WaitsTest, WhoSaysMuchEndsThem) {
   RawAgent agent(server_.path());
   ASSERT_TRUE(open(agent));
   bool ended = false;
-  // Who is silent for seconds, as on a busy machine, does not say much any more.
+  // A peer that is silent for seconds, as on a busy machine, does not say much any more.
   for (int tries = 0; tries < 5 && !ended; ++tries) {
     const std::size_t before = messages();
     std::jthread engine([&] {

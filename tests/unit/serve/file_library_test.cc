@@ -10,7 +10,7 @@
 namespace tailor::serve {
 namespace {
 
-// Whoever needs the sums only has them while somebody else waits for the samples.
+// A reader that needs the sums only has them while another waits for the samples.
 TEST(FileLibrary, TheSummaryDoesNotWaitForTheSamples) {
   const std::string bytes =
       test::profile_bytes([](profile::ProfileSink& sink) { test::give_profile(sink, 2); });

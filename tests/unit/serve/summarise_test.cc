@@ -213,8 +213,8 @@ TEST_F(SummariseTest, PartsAddUpToTheWhole) {
   EXPECT_EQ(*encode(bounded(whole->summary)), *encode(bounded(parts)));
 }
 
-// Who sees the executions of some users sees their sums, and nothing that is of the host; of labels sums know
-// nothing.
+// A user who sees the executions of some users sees their sums, and nothing that is of the host; of labels
+// sums know nothing.
 TEST_F(SummariseTest, SumsAreOfWhatOneMaySee) {
   auto writer = open(options());
   give_hours(*writer, 20);
@@ -288,7 +288,7 @@ TEST_F(SummariseTest, AListGoesOnWithTheSumsOfWhatIsGone) {
   EXPECT_EQ(two["gone"][1], all["gone"][1]);
   const auto of_one = ask(Access::everything(), 1000, kOtherFingerprint);
   for (const auto& row : of_one["gone"]) EXPECT_EQ(row["fingerprint"], kOtherFingerprint);
-  // Who sees the executions of a user sees the sums of them, and nobody sees sums by labels.
+  // A user who sees the executions of another sees their sums, and nobody sees sums by labels.
   Access one;
   one.see_all = false;
   one.uids = {1000};

@@ -32,7 +32,7 @@ TEST_F(WallClockTest, AStepIsNewsBothWays) {
             std::optional<std::uint64_t>(kWallAtStart + 3600 * kOneSecond));
   EXPECT_EQ(look(2 * kOneSecond, -3600 * kOneSecond),
             std::optional<std::uint64_t>(kWallAtStart - 3600 * kOneSecond));
-  // Who knows it already is told nothing.
+  // A recording that knows it already is told nothing.
   EXPECT_EQ(look(3 * kOneSecond, -3600 * kOneSecond, kWallAtStart - 3600 * kOneSecond), std::nullopt);
 }
 

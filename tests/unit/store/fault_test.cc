@@ -146,7 +146,7 @@ bool FaultTest::one_round(std::uint64_t at) {
         if (!files.struck()) struck_at = tick + 1;
       }
       if (!(killed && files.struck())) (void)(*writer)->finish();
-      // Who is dead counts nothing.
+      // A dead writer counts nothing.
       if (!killed) lost = (*writer)->stats().lost_samples;
     }
     struck = files.struck();

@@ -352,7 +352,7 @@ TEST_F(SummaryFiles, AFaultAtEveryCallNeitherLosesNorDoubles) {
           ASSERT_TRUE(before);
           if (summed_up_to(*before) >= segment) continue;
           if (fault == Fault::kKill && files.struck()) break;
-          // Who is refused tries again, and nobody goes on before.
+          // A segment that is refused is tried again, and nobody goes on before.
           for (int tries = 0; tries < 2; ++tries) {
             const auto now = list_summaries(directory_);
             ASSERT_TRUE(now);

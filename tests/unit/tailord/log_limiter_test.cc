@@ -64,7 +64,7 @@ TEST_F(LogLimiterTest, SourcesWithoutEndShareOnePlace) {
   for (int source = 1; source <= 20'000; ++source) limiter.may(source, start, suppressed);
   // The sources that are known took their lines; those beyond share one place, that has one line a second.
   EXPECT_EQ(written(2'000'000, 1000, milliseconds(1500)), 1);
-  // Who was silent makes room.
+  // A silent source makes room.
   EXPECT_EQ(written(2'000'001, 1000, seconds(20)), 10);
 }
 

@@ -128,7 +128,7 @@ TEST(ProcessCode, RecordsTellOfProcessesThatAreGone) {
   EXPECT_FALSE(steps(changed));
 }
 
-// Whoever maps without end has room for so much, and what is known stays right.
+// A process that maps without end has room for a part, and what is known stays right.
 TEST(MappedFiles, AreBoundedAndSharedUntilTheyChange) {
   MappedFiles::Budget budget{.left = 10'000};
   const auto page = [](std::uint64_t number, const std::string& file) {

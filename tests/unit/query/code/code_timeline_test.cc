@@ -151,7 +151,7 @@ int differences(std::uint32_t seed, Broken broken) {
     const auto state = third.find(address, time, two);
     const Answer got{state.mapped, state.code};
     if (by_model(time) != got) ++wrong;
-    // Whoever keeps the answer may give it again within its time.
+    // A caller that keeps the answer may give it again within its time.
     if (i > 2) continue;
     const auto alone = first.find(address, time);
     const Answer kept{alone.mapped, alone.code};

@@ -295,7 +295,7 @@ TEST(CallTrees, OwnersOfAFunctionAddUpToIt) {
   }
 }
 
-// Whoever shows a process chooses the files that it names.
+// The owner of a process chooses the files that it names.
 TEST(CallTrees, NamesOfTheProfileAloneOpenNoFile) {
   const Profile profile =
       test::load(test::profile_bytes(test::give_called), {.keep_samples = true, .functions = true});

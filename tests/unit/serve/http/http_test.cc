@@ -147,7 +147,7 @@ TEST_F(HttpTest, ForeignHostsAndPagesAreDenied) {
   EXPECT_EQ(status(ask("POST /api/v1/session HTTP/1.1\r\nHost: evil\r\n\r\n")), 403);
   EXPECT_EQ(status(get("/api/v1/status", "Authorization: Bearer sesame\r\nSec-Fetch-Site: cross-site\r\n")),
             403);
-  // Whoever follows a link to the page comes from elsewhere.
+  // A visitor who follows a link to the page comes from elsewhere.
   EXPECT_NE(status(get("/", "Sec-Fetch-Site: cross-site\r\n")), 403);
 }
 

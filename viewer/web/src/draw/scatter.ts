@@ -34,7 +34,7 @@ export function scatter(points: Points, rows: ArrayLike<number>, window: Window,
       for (let dx = 0; dx < size; dx++) {
         const cell = (y + dy) * width + x + dx;
         if (count[cell]! < 65535) count[cell]!++;
-        // Whoever has the majority, if one has, ends up as the owner (Boyer and Moore).
+        // The one that has the majority, if one has, ends up as the owner (Boyer and Moore).
         if (lead[cell] === 0) {
           owner[cell] = color;
           lead[cell] = 1;

@@ -124,7 +124,7 @@ function Panel({ view, data, group, owners, ofPart }: { view: PageView; data: Me
     const w = Math.round(width * pixels);
     const h = Math.round((bottom - 2) * pixels);
     if (w > 8 && h > 8) {
-      // Whoever only points at something gets the picture of before.
+      // Pointing at something keeps the picture of before.
       const drawn = [points, group.rows, domain.from, domain.to, shades, w, h];
       if (!kept.current || kept.current.of.some((each, index) => each !== drawn[index])) {
         const { image } = scatter(points, group.rows, { x0: domain.from, x1: domain.to, y0: 0, y1: group.size }, w, h, shades, size * pixels);
