@@ -20,28 +20,103 @@ Status CodeIndex::add(CodeState code) {
     return exhausted(fmt::format("code object {}: row tables and machine code would take more than {} bytes",
                                  code.id, limits_.bytes));
   }
-  const std::size_t at = first_ending_after(code.base);
-  std::size_t over = at;
-  while (over < by_end_.size() && by_end_[over]->base < code.end) ++over;
-  replaced_ += over - at;
-  retire(at, over, code.loaded);
+  const std::size_t first = first_ending_after(code.base);
+  std::size_t last = first;
+  while (last < by_end_.size() && by_end_[last]->base < code.end) ++last;
+  const TimeNs end = end_by_newer(code, first, last);
+  end_older(code, first, last);
   bytes_ += code.bytes();
   lowest_ = highest_ == 0 ? code.base : std::min(lowest_, code.base);
   highest_ = std::max(highest_, code.end);
   auto kept = std::make_unique<CodeState>(std::move(code));
   number_rows(*kept);
-  ends_.insert(ends_.begin() + static_cast<std::ptrdiff_t>(at), kept->end);
-  by_end_.insert(by_end_.begin() + static_cast<std::ptrdiff_t>(at), kept.get());
-  live_.emplace(kept->id, std::move(kept));
+  insert(std::move(kept), end);
   return Ok{};
 }
 
+// When the first newer one that overlaps it was loaded.
+TimeNs CodeIndex::end_by_newer(const CodeState& code, std::size_t first, std::size_t last) const {
+  TimeNs end = kTimeMax;
+  const auto look_at = [&](TimeNs loaded) {
+    if (loaded > code.loaded) end = std::min(end, loaded);
+  };
+  for (std::size_t i = first; i < last; ++i) look_at(by_end_[i]->loaded);
+  for (std::size_t i = ended_after(code.loaded); i < retired_.size(); ++i) {
+    if (retired_[i].overlaps(code)) look_at(retired_[i].loaded);
+  }
+  return end;
+}
+
+// Those that it overlaps; the live ones are from `first` to before `last` of by_end_.
+void CodeIndex::end_older(const CodeState& code, std::size_t first, std::size_t last) {
+  const auto is_older = [&](const CodeState& each) { return each.loaded <= code.loaded; };
+  for (std::size_t i = first; i < last; ++i) {
+    if (is_older(*by_end_[i])) await(*by_end_[i]);
+  }
+  cut_retired(code);
+  end_live(first, last, code.loaded, is_older);
+}
+
+// Those whose end was said, and came later than this one.
+void CodeIndex::cut_retired(const CodeState& code) {
+  const auto from = retired_.begin() + static_cast<std::ptrdiff_t>(ended_after(code.loaded));
+  bool any = false;
+  for (auto each = from; each != retired_.end(); ++each) {
+    if (each->loaded > code.loaded || !each->overlaps(code)) continue;
+    each->unloaded = code.loaded;
+    any = true;
+  }
+  if (any) {
+    std::stable_partition(from, retired_.end(),
+                          [&](const Retired& each) { return each.unloaded <= code.loaded; });
+  }
+}
+
+// Among the live ones, or among those that are over if it is late.
+void CodeIndex::insert(std::unique_ptr<CodeState> code, TimeNs end) {
+  if (end != kTimeMax) {
+    await(*code);
+    const std::size_t before = retired_.size();
+    retire(std::move(code), end);
+    return settle(before);
+  }
+  const auto at = static_cast<std::ptrdiff_t>(first_ending_after(code->base));
+  ends_.insert(ends_.begin() + at, code->end);
+  by_end_.insert(by_end_.begin() + at, code.get());
+  live_.emplace(code->id, std::move(code));
+}
+
+// What is beyond the limit counts as unheard of: its unloading will be refused.
+void CodeIndex::await(const CodeState& code) {
+  ++replaced_;
+  awaited_.insert_or_assign(code.id, Awaited{code.loaded, code.seen});
+  if (awaited_.size() > limits_.retired_code) awaited_.erase(awaited_.begin());
+}
+
 bool CodeIndex::remove(CodeId id, TimeNs time) {
-  const auto found = live_.find(id);
-  if (found == live_.end()) return false;
-  const std::size_t at = first_ending_after(found->second->base);
-  retire(at, at + 1, time);
-  return true;
+  const auto live = live_.find(id);
+  const auto awaited = awaited_.find(id);
+  const TimeNs live_since = live == live_.end() ? kTimeMax : live->second->loaded;
+  const TimeNs awaited_since = awaited == awaited_.end() ? kTimeMax : awaited->second.loaded;
+  const bool of_live = live_since <= time && (awaited_since > time || awaited_since <= live_since);
+  if (of_live) {
+    const std::size_t at = first_ending_after(live->second->base);
+    end_live(at, at + 1, time, [](const CodeState&) { return true; });
+  } else if (awaited_since <= time) {
+    shorten(id, awaited_since, time);
+    awaited_.erase(awaited);
+  }
+  return live_since != kTimeMax || awaited_since != kTimeMax;
+}
+
+// The end that a newer one gave it, if its own was earlier.
+void CodeIndex::shorten(CodeId id, TimeNs loaded, TimeNs time) {
+  const auto first = retired_.begin() + static_cast<std::ptrdiff_t>(ended_after(time));
+  const auto found = std::find_if(
+      first, retired_.end(), [&](const Retired& each) { return each.id == id && each.loaded == loaded; });
+  if (found == retired_.end()) return;
+  found->unloaded = time;
+  std::rotate(first, found, std::next(found));
 }
 
 std::vector<CodeId> CodeIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
@@ -49,19 +124,8 @@ std::vector<CodeId> CodeIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
   for (const auto& [id, code] : live_) {
     if (code->seen != seen) gone.push_back(id);
   }
-  // Those that stay close up once.
-  std::size_t stays = 0;
-  for (std::size_t i = 0; i < by_end_.size(); ++i) {
-    if (by_end_[i]->seen != seen) {
-      retire(by_end_[i]->id, time);
-      continue;
-    }
-    ends_[stays] = ends_[i];
-    by_end_[stays++] = by_end_[i];
-  }
-  ends_.resize(stays);
-  by_end_.resize(stays);
-  forget_what_is_too_much();
+  end_live(0, by_end_.size(), time, [&](const CodeState& code) { return code.seen != seen; });
+  std::erase_if(awaited_, [&](const auto& each) { return each.second.seen != seen; });
   return gone;
 }
 
@@ -75,12 +139,10 @@ const CodeState* CodeIndex::search(std::uint64_t address, TimeNs time) const {
     }
   }
   // Few: what was unloaded between `time` and now.
-  const CodeState* best = nullptr;
-  for (auto code = retired_.rbegin(); code != retired_.rend() && (*code)->unloaded > time; ++code) {
-    if (!(*code)->contains(address) || (*code)->loaded > time) continue;
-    if (best == nullptr || best->loaded < (*code)->loaded) best = code->get();
+  for (auto each = retired_.rbegin(); each != retired_.rend() && each->unloaded > time; ++each) {
+    if (each->base <= address && address < each->end && each->loaded <= time) return each->code.get();
   }
-  return best;
+  return nullptr;
 }
 
 CodeState* CodeIndex::live(CodeId id) {
@@ -89,7 +151,7 @@ CodeState* CodeIndex::live(CodeId id) {
 }
 
 void CodeIndex::trim(TimeNs watermark) {
-  while (!retired_.empty() && retired_.front()->unloaded <= watermark) forget_oldest();
+  while (!retired_.empty() && retired_.front().unloaded <= watermark) forget_oldest();
 }
 
 // Without a branch on what is compared: addresses of samples are as good as random.
@@ -114,37 +176,59 @@ void CodeIndex::number_rows(CodeState& code) {
     next_row_ = 1;
     ++row_numbering_;
     for (auto& [id, each] : live_) number(*each);
-    for (auto& each : retired_) number(*each);
+    for (auto& each : retired_) number(*each.code);
   }
   number(code);
 }
 
-// Those from `first` to before `last` of by_end_.
-void CodeIndex::retire(std::size_t first, std::size_t last, TimeNs time) {
-  for (std::size_t i = first; i < last; ++i) retire(by_end_[i]->id, time);
-  const auto from = static_cast<std::ptrdiff_t>(first), to = static_cast<std::ptrdiff_t>(last);
+// How many of those that are over had ended by then; the others follow.
+std::size_t CodeIndex::ended_after(TimeNs time) const {
+  return static_cast<std::size_t>(std::ranges::upper_bound(retired_, time, {}, &Retired::unloaded) -
+                                  retired_.begin());
+}
+
+// Of those from `first` to before `last` of by_end_ the ones that are to end; the rest closes up once.
+template <typename Ends>
+void CodeIndex::end_live(std::size_t first, std::size_t last, TimeNs time, const Ends& ends) {
+  const std::size_t before = retired_.size();
+  std::size_t stays = first;
+  for (std::size_t i = first; i < last; ++i) {
+    if (ends(*by_end_[i])) {
+      retire(std::move(live_.extract(by_end_[i]->id).mapped()), time);
+      continue;
+    }
+    ends_[stays] = ends_[i];
+    by_end_[stays++] = by_end_[i];
+  }
+  const auto from = static_cast<std::ptrdiff_t>(stays), to = static_cast<std::ptrdiff_t>(last);
   ends_.erase(ends_.begin() + from, ends_.begin() + to);
   by_end_.erase(by_end_.begin() + from, by_end_.begin() + to);
-  forget_what_is_too_much();
+  settle(before);
 }
 
-// Keeps the ends of retired objects in order, so that find() can stop at the first that is too old; agents'
-// threads may send them microseconds out of order.
-void CodeIndex::retire(CodeId id, TimeNs time) {
-  auto node = live_.extract(id);
-  std::unique_ptr<CodeState> code = std::move(node.mapped());
+// It has its place after settle().
+void CodeIndex::retire(std::unique_ptr<CodeState> code, TimeNs time) {
   for (const CodeState*& each : found_) each = each == code.get() ? nullptr : each;
-  code->unloaded = std::max(time, code->loaded);
-  if (!retired_.empty()) code->unloaded = std::max(code->unloaded, retired_.back()->unloaded);
-  retired_.push_back(std::move(code));
+  const CodeState& of = *code;
+  const TimeNs end = std::max(time, of.loaded);
+  retired_.push_back({end, of.loaded, of.base, of.end, of.id, std::move(code)});
 }
 
-void CodeIndex::forget_what_is_too_much() {
+// Keeps those from `before` on in the order of their ends with the others, so that find() can stop at the
+// first that is too old.
+void CodeIndex::settle(std::size_t before) {
+  const auto added = retired_.begin() + static_cast<std::ptrdiff_t>(before);
+  std::ranges::stable_sort(added, retired_.end(), {}, &Retired::unloaded);
+  if (added != retired_.end()) {
+    const auto place =
+        std::ranges::upper_bound(retired_.begin(), added, added->unloaded, {}, &Retired::unloaded);
+    std::ranges::inplace_merge(place, added, retired_.end(), {}, &Retired::unloaded);
+  }
   for (; retired_.size() > limits_.retired_code; ++forgotten_early_) forget_oldest();
 }
 
 void CodeIndex::forget_oldest() {
-  bytes_ -= retired_.front()->bytes();
+  bytes_ -= retired_.front().code->bytes();
   retired_.pop_front();
 }
 

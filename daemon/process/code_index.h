@@ -17,8 +17,10 @@
 
 namespace tailor::process {
 
-// Live objects never overlap: one that is loaded over a live one proves that the old one's unloading was not
-// heard of, and ends it. Unloaded ones stay until trim() has passed their end. One thread.
+// One that is loaded over another proves that the older one's unloading was not heard of, and ends it. So no
+// two overlap at any time. What is told counts from its own time, in whatever order it comes: a late message
+// about an old object never ends a newer one. Those that ended stay until trim() has passed their end. One
+// thread.
 class CodeIndex {
  public:
   static constexpr std::uint32_t kRowNumbers = (1u << 31) - 1;
@@ -28,7 +30,8 @@ class CodeIndex {
 
   // Fails, with the reason, for a live object of the same id and beyond the limits.
   Status add(CodeState code);
-  // False if no such object is live.
+  // Ends the object of this id that was loaded last by then. Nothing changes for one that is over already,
+  // but each that was added may be removed once. False: no such object is known.
   bool remove(CodeId id, TimeNs time);
   // Ends every live object that the connection `seen` did not speak of; returns their ids.
   std::vector<CodeId> remove_unseen(std::uint64_t seen, TimeNs time);
@@ -49,9 +52,11 @@ class CodeIndex {
 
   std::size_t size() const { return live_.size() + retired_.size(); }
   std::size_t bytes() const { return bytes_; }
+  // Whose unloading may still be heard of, though a newer one has ended them.
+  std::size_t awaited() const { return awaited_.size(); }
   // Rows of different objects have different numbers, from 1 on, within one numbering.
   std::uint64_t row_numbering() const { return row_numbering_; }
-  // Live objects ended by one that was loaded over them.
+  // Objects ended by a newer one that was loaded over them.
   std::uint64_t replaced() const { return replaced_; }
   // Objects forgotten before the watermark had passed them, for lack of room.
   std::uint64_t forgotten_early() const { return forgotten_early_; }
@@ -62,21 +67,44 @@ class CodeIndex {
   static constexpr std::size_t kFound = 64;
   static std::size_t found_at(std::uint64_t address) { return (address >> 12 ^ address >> 18) % kFound; }
 
+  // Side by side: many may be looked through.
+  struct Retired {
+    TimeNs unloaded, loaded;
+    std::uint64_t base, end;
+    CodeId id;
+    std::unique_ptr<CodeState> code;
+    bool overlaps(const CodeState& other) const { return base < other.end && other.base < end; }
+  };
+  // One that a newer one has ended.
+  struct Awaited {
+    TimeNs loaded;
+    std::uint64_t seen;
+  };
+
   const CodeState* search(std::uint64_t address, TimeNs time) const;
   std::size_t first_ending_after(std::uint64_t address) const;
+  std::size_t ended_after(TimeNs time) const;
   void number_rows(CodeState& code);
-  void retire(std::size_t first, std::size_t last, TimeNs time);
-  void retire(CodeId id, TimeNs time);
+  TimeNs end_by_newer(const CodeState& code, std::size_t first, std::size_t last) const;
+  void end_older(const CodeState& code, std::size_t first, std::size_t last);
+  void cut_retired(const CodeState& code);
+  void shorten(CodeId id, TimeNs loaded, TimeNs time);
+  void insert(std::unique_ptr<CodeState> code, TimeNs end);
+  void await(const CodeState& code);
+  template <typename Ends>
+  void end_live(std::size_t first, std::size_t last, TimeNs time, const Ends& ends);
+  void retire(std::unique_ptr<CodeState> code, TimeNs time);
+  void settle(std::size_t before);
   void forget_oldest();
-  void forget_what_is_too_much();
 
   Limits limits_;
   std::uint32_t row_numbers_;
   std::map<CodeId, std::unique_ptr<CodeState>> live_;
-  std::vector<std::uint64_t> ends_;                 // of live_, by address
-  std::vector<const CodeState*> by_end_;            // whose ends they are
-  std::deque<std::unique_ptr<CodeState>> retired_;  // by end of life
-  std::uint64_t lowest_ = 0, highest_ = 0;          // all that ever were lie in between
+  std::vector<std::uint64_t> ends_;       // of live_, by address
+  std::vector<const CodeState*> by_end_;  // whose ends they are
+  std::deque<Retired> retired_;           // by end of life
+  std::map<CodeId, Awaited> awaited_;
+  std::uint64_t lowest_ = 0, highest_ = 0;  // all that ever were lie in between
   // Live ones that were found last, by where: guesses, checked before use. Any thread may ask.
   mutable std::array<const CodeState*, kFound> found_{};
   std::size_t bytes_ = 0;

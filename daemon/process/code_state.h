@@ -28,7 +28,6 @@ struct CodeState {
   std::uint64_t base = 0;  // address of the first byte
   std::uint64_t end = 0;   // of the one after the last
   TimeNs loaded = 0;
-  TimeNs unloaded = kTimeMax;
   std::uint64_t seen = 0;       // the connection that spoke of it last
   std::vector<CodeRow> rows;    // by offset
   std::uint32_t first_row = 0;  // number of what lies before rows[0], which has the next one: see CodeIndex

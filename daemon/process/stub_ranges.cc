@@ -25,11 +25,16 @@ void StubRanges::add(const v1::CodeObject& code, TimeNs loaded) {
 
 void StubRanges::remove(CodeId code, TimeNs time) {
   const auto [first, last] = live_.equal_range(code);
-  for (auto each = first; each != last; ++each) {
-    each->second->second.unloaded = std::max(time, each->second->second.loaded);
-    removed_.emplace(each->second->second.unloaded, each->second);
+  for (auto each = first; each != last;) {
+    Range& range = each->second->second;
+    if (range.loaded > time) {
+      ++each;
+      continue;
+    }
+    range.unloaded = time;
+    removed_.emplace(time, each->second);
+    each = live_.erase(each);
   }
-  live_.erase(first, last);
 }
 
 void StubRanges::trim(TimeNs watermark) {

@@ -23,6 +23,7 @@ class StubRanges {
   // What is wrong with them; "": nothing.
   static std::string problem_of(const v1::CodeObject& code);
   void add(const v1::CodeObject& code, TimeNs loaded);
+  // Those that were there by then: a late message about an old object ends no newer one.
   void remove(CodeId code, TimeNs time);
   // Forgets what was removed before.
   void trim(TimeNs watermark);

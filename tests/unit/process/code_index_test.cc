@@ -166,5 +166,65 @@ TEST(CodeIndex, UnloadsThatArriveOutOfOrderAreStillFound) {
   EXPECT_EQ(found(index, 200, 59), 2u);
 }
 
+// Threads of an engine may tell of the new object before they tell of the old one.
+TEST(CodeIndex, ALateLoadEndsNothingNewer) {
+  CodeIndex index({});
+  ASSERT_TRUE(index.add(object(2, 105, 10, 200)).ok());
+  ASSERT_TRUE(index.add(object(1, 100, 10, 100)).ok());
+  EXPECT_EQ(found(index, 106, 150), 1u);
+  EXPECT_EQ(found(index, 106, 199), 1u);
+  EXPECT_EQ(found(index, 106, 200), 2u);
+  EXPECT_EQ(found(index, 112, 900), 2u);
+  EXPECT_EQ(found(index, 102, 200), 0u) << "the first newer one that overlaps it has ended it";
+  EXPECT_TRUE(index.remove(1, 300)) << "its end is no fault of the engine's";
+  EXPECT_FALSE(index.remove(1, 300)) << "but once";
+  EXPECT_EQ(found(index, 112, 900), 2u);
+  index.trim(200);
+  EXPECT_EQ(index.size(), 1u);
+}
+
+// The newer one may be over already.
+TEST(CodeIndex, ALateLoadEndsWhereANewerOneWas) {
+  CodeIndex index({});
+  ASSERT_TRUE(index.add(object(2, 100, 10, 200)).ok());
+  ASSERT_TRUE(index.remove(2, 300));
+  ASSERT_TRUE(index.add(object(1, 100, 10, 100)).ok());
+  EXPECT_EQ(found(index, 100, 199), 1u);
+  EXPECT_EQ(found(index, 100, 299), 2u);
+  EXPECT_EQ(found(index, 100, 300), 0u);
+  EXPECT_TRUE(index.remove(1, 150));
+  EXPECT_EQ(found(index, 100, 149), 1u);
+  EXPECT_EQ(found(index, 100, 150), 0u) << "its own end was earlier";
+}
+
+TEST(CodeIndex, ALateUnloadEndsNothingNewer) {
+  CodeIndex index({});
+  ASSERT_TRUE(index.add(object(1, 100, 10, 100)).ok());
+  ASSERT_TRUE(index.add(object(2, 100, 10, 200)).ok());
+  ASSERT_TRUE(index.add(object(1, 300, 10, 400)).ok()) << "its number is free";
+  EXPECT_TRUE(index.remove(1, 150));
+  EXPECT_EQ(found(index, 100, 149), 1u);
+  EXPECT_EQ(found(index, 100, 150), 0u);
+  EXPECT_EQ(found(index, 300, 900), 1u) << "this is another object of that number";
+  EXPECT_TRUE(index.remove(1, 160));
+  EXPECT_EQ(found(index, 300, 900), 1u);
+  EXPECT_TRUE(index.remove(1, 500));
+  EXPECT_EQ(found(index, 300, 500), 0u);
+}
+
+TEST(CodeIndex, AwaitsOnlySoManyUnloads) {
+  Limits limits;
+  limits.retired_code = 3;
+  CodeIndex index(limits);
+  for (CodeId id = 1; id <= 50; ++id)
+    ASSERT_TRUE(index.add(object(id, 100, 10, static_cast<TimeNs>(id))).ok());
+  EXPECT_EQ(index.awaited(), 3u);
+  EXPECT_EQ(index.size(), 4u);
+  EXPECT_FALSE(index.remove(1, 60));
+  EXPECT_TRUE(index.remove(49, 60));
+  EXPECT_EQ(index.remove_unseen(1, 70), std::vector<CodeId>{50});
+  EXPECT_EQ(index.awaited(), 0u) << "nobody speaks for them any more";
+}
+
 }  // namespace
 }  // namespace tailor::process

@@ -41,6 +41,15 @@ TEST(StubRanges, AnotherCodesComeToTheSamePlace) {
   EXPECT_FALSE(stubs.holds(0x1008, 300));
 }
 
+TEST(StubRanges, ALateUnloadEndsNothingNewer) {
+  StubRanges stubs(8);
+  stubs.add(code_with(1, 0x1000, 12), 300);
+  stubs.remove(1, 200);
+  EXPECT_TRUE(stubs.holds(0x1000, 400));
+  stubs.remove(1, 500);
+  EXPECT_FALSE(stubs.holds(0x1000, 500));
+}
+
 TEST(StubRanges, AreBounded) {
   StubRanges stubs(2);
   for (CodeId id = 1; id <= 5; ++id) stubs.add(code_with(id, 0x1000 * id, 6), 0);
