@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/mapped_kind.h"
 #include "proto/base/file_id.h"
 
 namespace tailor::pipeline {
@@ -64,7 +65,7 @@ void Mappings::mapped(ProcessEntry& entry, const capture::Batch& batch, const ca
   // One that is late says nothing of what is there now.
   if (event.time < entry.last_mapping) return tell(entry, mapping);
   entry.last_mapping = event.time;
-  if (!anonymous) return map_file(entry, mapping);
+  if (!anonymous) return map_file(entry, mapping, mapping.time);
   if (entry.mappings_ended) return;
   if (entry.files.unmap(event.address, event.size)) tell(entry, mapping);
 }
@@ -76,15 +77,20 @@ void Mappings::note_code(ProcessEntry& entry, const profile::MappingRecord& mapp
   generated.add_file(mapping.begin, mapping.size);
 }
 
-// What a look at the process saw: files, and memory of no file, of which a profile needs no record.
+// What a look at the process saw: files, and memory of no file, of which a profile needs no record. When a
+// file came there is not known, only that it was not there at the look before: an engine may have registered
+// code of this file since.
 void Mappings::map_known(ProcessEntry& entry, const profile::MappingRecord& mapping) {
   note_code(entry, mapping);
-  if (mapping.path != kNamelessCode) map_file(entry, mapping);
+  if (mapping.path != kNamelessCode) map_file(entry, mapping, entry.looked_at);
 }
 
-void Mappings::map_file(ProcessEntry& entry, const profile::MappingRecord& mapping) {
+// `since`: it was not there before.
+void Mappings::map_file(ProcessEntry& entry, const profile::MappingRecord& mapping, TimeNs since) {
   if (is_jitdump_name(mapping.path)) entry.jitdump = mapping.path;
   if (entry.mappings_ended || !entry.files.map(file_of(mapping))) return;
+  if (profile::ends_code(profile::mapped_kind(mapping.path)))
+    entry.state.end_code(mapping.begin, mapping.begin + mapping.size, since, mapping.time);
   tell(entry, mapping);
   if (mapping.path.rfind(process::kAgentLibrary) == std::string::npos) return;
   entry.state.set_agent_code(mapping.begin, mapping.size);
@@ -104,16 +110,24 @@ void Mappings::apply(const Look& look) {
   const auto& [process, time] = look;
   ProcessEntry* entry = table_.find(process.process);
   if (entry == nullptr) return;
-  if (time < entry->last_mapping) return map_late(*entry, process, time);
+  if (time < entry->last_mapping) {
+    map_late(*entry, process, time);
+  } else {
+    map_all(*entry, process, time);
+  }
+  entry->looked_at = time;
+}
+
+void Mappings::map_all(ProcessEntry& entry, const KnownProcess& process, TimeNs time) {
   std::vector<process::FileRanges::File> seen;
   for (const profile::MappingRecord& mapping : process.mappings) {
     if (mapping.path != kNamelessCode) seen.push_back(file_of(mapping));
   }
-  for (const auto& [begin, size] : entry->files.keep_only(seen))
-    tell(*entry, {entry->id(), time, begin, size, 0, kAnonymous});
+  for (const auto& [begin, size] : entry.files.keep_only(seen))
+    tell(entry, {entry.id(), time, begin, size, 0, kAnonymous});
   for (profile::MappingRecord mapping : process.mappings) {
     mapping.time = time;
-    map_known(*entry, mapping);
+    map_known(entry, mapping);
   }
 }
 
@@ -187,10 +201,13 @@ void Mappings::map_areas(ProcessEntry& entry, const KnownProcess& process) {
 void Mappings::look(ProcessEntry& entry, const KnownProcess& process, TimeNs now) {
   const bool goes_on = std::exchange(entry.look_goes_on, process.more);
   if (!goes_on) entry.looked_first = entry.mappings == 0;
-  if (entry.looked_first && process.since != kTimeMin && process.since < entry.last_mapping)
-    return map_late(entry, process, kTimeMin);
   if (entry.looked_first) {
-    for (const profile::MappingRecord& mapping : process.mappings) map_known(entry, mapping);
+    if (process.since != kTimeMin && process.since < entry.last_mapping) {
+      map_late(entry, process, kTimeMin);
+    } else {
+      for (const profile::MappingRecord& mapping : process.mappings) map_known(entry, mapping);
+    }
+    if (!process.more) entry.looked_at = process.since;
     return;
   }
   const auto known = std::ranges::find_if(looks_, [&](const Look& each) {

@@ -54,7 +54,8 @@ class Mappings {
   static void note_code(ProcessEntry& entry, const profile::MappingRecord& mapping);
   static void map_areas(ProcessEntry& entry, const KnownProcess& process);
   void map_known(ProcessEntry& entry, const profile::MappingRecord& mapping);
-  void map_file(ProcessEntry& entry, const profile::MappingRecord& mapping);
+  void map_file(ProcessEntry& entry, const profile::MappingRecord& mapping, TimeNs since);
+  void map_all(ProcessEntry& entry, const KnownProcess& process, TimeNs time);
   void map_late(ProcessEntry& entry, const KnownProcess& process, TimeNs time);
   void look(ProcessEntry& entry, const KnownProcess& process, TimeNs now);
   bool may_tell(ProcessEntry& entry, TimeNs time) const;

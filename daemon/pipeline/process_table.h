@@ -79,6 +79,7 @@ struct ProcessEntry {
   TimeNs last_area = kTimeMin;                               // the same of all memory
   bool looked_first = false;      // nothing else is known of what it had mapped before
   bool look_goes_on = false;      // more of what was seen there is to be told
+  TimeNs looked_at = kTimeMin;    // when the last look at all that it has mapped was begun
   bool mappings_ended = false;    // there were too many: the profile says so instead, and `files` is empty
   std::uint32_t areas_told = 0;   // names of process::MemoryArea, a bit each
   std::string started_by;         // the name of state.started_by()

@@ -20,11 +20,8 @@ Status CodeIndex::add(CodeState code) {
     return exhausted(fmt::format("code object {}: row tables and machine code would take more than {} bytes",
                                  code.id, limits_.bytes));
   }
-  const std::size_t first = first_ending_after(code.base);
-  std::size_t last = first;
-  while (last < by_end_.size() && by_end_[last]->base < code.end) ++last;
-  const TimeNs end = end_by_newer(code, first, last);
-  end_older(code, first, last);
+  const TimeNs end = end_by_newer(code);
+  end_older({code.base, code.end, code.loaded, code.loaded});
   bytes_ += code.bytes();
   lowest_ = highest_ == 0 ? code.base : std::min(lowest_, code.base);
   highest_ = std::max(highest_, code.end);
@@ -34,41 +31,48 @@ Status CodeIndex::add(CodeState code) {
   return Ok{};
 }
 
+void CodeIndex::end_code(std::uint64_t begin, std::uint64_t end, TimeNs loaded_before, TimeNs time) {
+  const bool none_is_there = begin >= highest_ || end <= lowest_;
+  if (none_is_there || loaded_before == kTimeMin) return;
+  end_older({begin, end, loaded_before - 1, std::max(loaded_before, time)});
+}
+
 // When the first newer one that overlaps it was loaded.
-TimeNs CodeIndex::end_by_newer(const CodeState& code, std::size_t first, std::size_t last) const {
+TimeNs CodeIndex::end_by_newer(const CodeState& code) const {
   TimeNs end = kTimeMax;
   const auto look_at = [&](TimeNs loaded) {
     if (loaded > code.loaded) end = std::min(end, loaded);
   };
+  const std::size_t first = first_ending_after(code.base), last = first_beginning_at(code.end, first);
   for (std::size_t i = first; i < last; ++i) look_at(by_end_[i]->loaded);
   for (std::size_t i = ended_after(code.loaded); i < retired_.size(); ++i) {
-    if (retired_[i].overlaps(code)) look_at(retired_[i].loaded);
+    if (retired_[i].overlaps(code.base, code.end)) look_at(retired_[i].loaded);
   }
   return end;
 }
 
-// Those that it overlaps; the live ones are from `first` to before `last` of by_end_.
-void CodeIndex::end_older(const CodeState& code, std::size_t first, std::size_t last) {
-  const auto is_older = [&](const CodeState& each) { return each.loaded <= code.loaded; };
+void CodeIndex::end_older(const Ending& by) {
+  const std::size_t first = first_ending_after(by.begin), last = first_beginning_at(by.end, first);
+  const auto is_older = [&](const CodeState& each) { return each.loaded <= by.loaded_by; };
   for (std::size_t i = first; i < last; ++i) {
     if (is_older(*by_end_[i])) await(*by_end_[i]);
   }
-  cut_retired(code);
-  end_live(first, last, code.loaded, is_older);
+  cut_retired(by);
+  end_live(first, last, by.time, is_older);
 }
 
-// Those whose end was said, and came later than this one.
-void CodeIndex::cut_retired(const CodeState& code) {
-  const auto from = retired_.begin() + static_cast<std::ptrdiff_t>(ended_after(code.loaded));
+// Those that were to end later.
+void CodeIndex::cut_retired(const Ending& by) {
+  const auto from = retired_.begin() + static_cast<std::ptrdiff_t>(ended_after(by.time));
   bool any = false;
   for (auto each = from; each != retired_.end(); ++each) {
-    if (each->loaded > code.loaded || !each->overlaps(code)) continue;
-    each->unloaded = code.loaded;
+    if (each->loaded > by.loaded_by || !each->overlaps(by.begin, by.end)) continue;
+    each->unloaded = by.time;
     any = true;
   }
   if (any) {
     std::stable_partition(from, retired_.end(),
-                          [&](const Retired& each) { return each.unloaded <= code.loaded; });
+                          [&](const Retired& each) { return each.unloaded <= by.time; });
   }
 }
 
@@ -164,6 +168,12 @@ std::size_t CodeIndex::first_ending_after(std::uint64_t address) const {
     count -= half;
   }
   return static_cast<std::size_t>(first - ends_.data());
+}
+
+// From that one of by_end_ on.
+std::size_t CodeIndex::first_beginning_at(std::uint64_t address, std::size_t from) const {
+  while (from < by_end_.size() && by_end_[from]->base < address) ++from;
+  return from;
 }
 
 // Where the numbers are used up, all objects get new ones.

@@ -33,6 +33,8 @@ class CodeIndex {
   // Ends the object of this id that was loaded last by then. Nothing changes for one that is over already,
   // but each that was added may be removed once. False: no such object is known.
   bool remove(CodeId id, TimeNs time);
+  // Something else took the place of what was loaded before `loaded_before`, at `time`.
+  void end_code(std::uint64_t begin, std::uint64_t end, TimeNs loaded_before, TimeNs time);
   // Ends every live object that the connection `seen` did not speak of; returns their ids.
   std::vector<CodeId> remove_unseen(std::uint64_t seen, TimeNs time);
 
@@ -52,11 +54,11 @@ class CodeIndex {
 
   std::size_t size() const { return live_.size() + retired_.size(); }
   std::size_t bytes() const { return bytes_; }
-  // Whose unloading may still be heard of, though a newer one has ended them.
+  // Whose unloading may still be heard of, though what took their place has ended them.
   std::size_t awaited() const { return awaited_.size(); }
   // Rows of different objects have different numbers, from 1 on, within one numbering.
   std::uint64_t row_numbering() const { return row_numbering_; }
-  // Objects ended by a newer one that was loaded over them.
+  // Objects ended by what took their place.
   std::uint64_t replaced() const { return replaced_; }
   // Objects forgotten before the watermark had passed them, for lack of room.
   std::uint64_t forgotten_early() const { return forgotten_early_; }
@@ -73,9 +75,9 @@ class CodeIndex {
     std::uint64_t base, end;
     CodeId id;
     std::unique_ptr<CodeState> code;
-    bool overlaps(const CodeState& other) const { return base < other.end && other.base < end; }
+    bool overlaps(std::uint64_t from, std::uint64_t to) const { return base < to && from < end; }
   };
-  // One that a newer one has ended.
+  // One that something newer has ended.
   struct Awaited {
     TimeNs loaded;
     std::uint64_t seen;
@@ -85,9 +87,15 @@ class CodeIndex {
   std::size_t first_ending_after(std::uint64_t address) const;
   std::size_t ended_after(TimeNs time) const;
   void number_rows(CodeState& code);
-  TimeNs end_by_newer(const CodeState& code, std::size_t first, std::size_t last) const;
-  void end_older(const CodeState& code, std::size_t first, std::size_t last);
-  void cut_retired(const CodeState& code);
+  std::size_t first_beginning_at(std::uint64_t address, std::size_t from) const;
+  TimeNs end_by_newer(const CodeState& code) const;
+  // What something new ends: all there that was loaded by then. At `time`, which is not before that.
+  struct Ending {
+    std::uint64_t begin, end;
+    TimeNs loaded_by, time;
+  };
+  void end_older(const Ending& by);
+  void cut_retired(const Ending& by);
   void shorten(CodeId id, TimeNs loaded, TimeNs time);
   void insert(std::unique_ptr<CodeState> code, TimeNs end);
   void await(const CodeState& code);

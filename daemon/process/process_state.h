@@ -75,6 +75,10 @@ class ProcessState {
   Result<Loaded> load_code(const v1::CodeObject& code, Result<CheckedCode> whole, TimeNs time);
   Status unload_plan(PlanId id, TimeNs time);
   Status unload_code(CodeId id, TimeNs time);
+  // At `time` something else took the place of the code that was loaded before `loaded_before`.
+  void end_code(std::uint64_t begin, std::uint64_t end, TimeNs loaded_before, TimeNs time) {
+    code_.end_code(begin, end, loaded_before, time);
+  }
 
   Result<Loaded> declare_component(const v1::ComponentDeclare& component);
   Status add_component_code(const v1::ComponentCode& code);

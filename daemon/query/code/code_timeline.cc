@@ -8,10 +8,6 @@ namespace {
 
 using Kind = MappedCode::Kind;
 
-bool ends_code(Kind kind) {
-  return kind == Kind::kFile || kind == Kind::kNothing;
-}
-
 // What is there once `now` was mapped over `before`.
 MappedCode shown_after(const MappedCode& before, const MappedCode& now) {
   const bool moved = now.kind == Kind::kAnonymous && before.kind == Kind::kFile && before.of_program;
@@ -88,7 +84,7 @@ void CodeTimeline::add(std::uint64_t begin, std::uint64_t end, TimeNs from, Add 
 bool CodeTimeline::follow(const Mapped* before, Mapped& now) {
   const MappedCode was = before == nullptr ? MappedCode{} : before->shown;
   now.shown = shown_after(was, now.what);
-  const bool changes = ends_code(now.what.kind) && !(now.what == was);
+  const bool changes = profile::ends_code(now.what.kind) && !(now.what == was);
   now.changed = changes ? now.from : before == nullptr ? kTimeMin : before->changed;
   return changes;
 }

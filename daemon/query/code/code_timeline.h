@@ -22,19 +22,14 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/mapped_kind.h"
 #include "proto/base/ids.h"
 
 namespace tailor::query {
 
 // What memory with code was mapped from.
 struct MappedCode {
-  enum class Kind : std::uint8_t {
-    kUnknown,    // nothing is known of it
-    kNothing,    // no file's, as was said
-    kAnonymous,  // memory of no file
-    kMemory,     // a file that exists to hold code in memory
-    kFile,
-  };
+  using Kind = profile::MappedKind;
   Kind kind = Kind::kUnknown;
   bool of_program = false;  // the file is the program itself; says nothing of what is there
   std::uint32_t file = 0;   // of kMemory and kFile

@@ -4,20 +4,6 @@
 
 namespace tailor::query {
 
-// The kernel's names. Of a deleted file there is nothing to read: programs that write their code into memory
-// files delete them first.
-MappedCode::Kind mapped_kind(std::string_view path) {
-  using Kind = MappedCode::Kind;
-  if (path.empty()) return Kind::kNothing;
-  if (path.starts_with("//") || path.starts_with("[anon")) return Kind::kAnonymous;
-  if (path.starts_with("[vdso") || path.starts_with("[vsyscall")) return Kind::kFile;
-  const bool of_memory = !path.starts_with('/') || path.starts_with("/memfd:") ||
-                         path.starts_with("/dev/zero") || path.starts_with("/dev/shm/") ||
-                         path.starts_with("/anon_hugepage") || path.starts_with("/SYSV") ||
-                         path.ends_with(" (deleted)");
-  return of_memory ? Kind::kMemory : Kind::kFile;
-}
-
 CodeTimelines::Process& CodeTimelines::of(ProcessId process) {
   return processes_.try_emplace(process, budget_).first->second;
 }
@@ -45,7 +31,7 @@ std::uint32_t CodeTimelines::number_of(const profile::MappingRecord& mapping) {
 void CodeTimelines::on_mapping(const profile::MappingRecord& mapping) {
   if (mapping.size == 0 || mapping.begin > UINT64_MAX - mapping.size) return;
   Process& process = of(mapping.process);
-  MappedCode what{.kind = mapped_kind(mapping.path)};
+  MappedCode what{.kind = profile::mapped_kind(mapping.path)};
   if (what.kind == MappedCode::Kind::kFile || what.kind == MappedCode::Kind::kMemory) {
     what.file = number_of(mapping);
     what.bias = mapping.begin - mapping.file_offset;

@@ -24,9 +24,6 @@ struct CodeFile {
   TimeNs mapped = 0;     // when it was first seen
 };
 
-// What a path of a mapping record says of the memory: "" says that no file is there.
-MappedCode::Kind mapped_kind(std::string_view path);
-
 // One thread. Bounded: see CodeTimeline.
 class CodeTimelines {
  public:

@@ -16,7 +16,7 @@ constexpr TimeNs kMoments = 24;
 constexpr CodeId kIds = 5;
 
 // Rules to leave out, to see that the test notices.
-enum class Broken { kNothing, kLateEndsNewer, kUnloadHasNoTime, kOverlapEndsNothing };
+enum class Broken { kNothing, kLateEndsNewer, kUnloadHasNoTime, kOverlapEndsNothing, kFilesEndNewer };
 
 // All that was told, in that order.
 class Model {
@@ -54,6 +54,17 @@ class Model {
     }
     return true;
   }
+  void end_code(std::uint64_t begin, std::uint64_t end, TimeNs loaded_before, TimeNs time) {
+    const std::vector<CodeId> before = live_ids();
+    for (Told& each : all_) {
+      const bool older = each.loaded < loaded_before || broken_ == Broken::kFilesEndNewer;
+      if (older && begin < each.end && each.base < end)
+        each.covered = std::min(each.covered, std::max(loaded_before, time));
+    }
+    for (const CodeId each : before) {
+      if (live(each) == nullptr) await(each);
+    }
+  }
   std::vector<CodeId> remove_unseen(std::uint64_t seen, TimeNs time) {
     std::vector<CodeId> gone = live_ids();
     std::erase_if(gone, [&](CodeId id) { return live(id)->seen == seen; });
@@ -87,11 +98,11 @@ class Model {
     std::uint64_t base = 0, end = 0;
     TimeNs loaded = 0;
     std::uint64_t seen = 0;
-    TimeNs removed = kTimeMax;
+    TimeNs removed = kTimeMax, covered = kTimeMax;
   };
 
   TimeNs end_of(const Told& code) const {
-    TimeNs end = code.removed;
+    TimeNs end = std::min(code.removed, code.covered);
     for (const Told& each : all_) {
       const bool said_later = &each > &code;
       const bool newer = each.loaded > code.loaded || (each.loaded == code.loaded && said_later);
@@ -137,7 +148,7 @@ int differences(std::uint32_t seed, Broken broken) {
   std::uint64_t seen = 1;
   int wrong = 0;
   for (std::uint64_t i = 0, most = 2 + up_to(12); i < most; ++i) {
-    const std::uint64_t dice = up_to(15);
+    const std::uint64_t dice = up_to(17);
     const CodeId id = 1 + up_to(kIds - 1);
     const TimeNs time = moment();
     if (dice < 9) {
@@ -156,6 +167,11 @@ int differences(std::uint32_t seed, Broken broken) {
       watermark = std::max(watermark, time / 2);
       index.trim(watermark);
       model.trim(watermark);
+    } else if (dice > 15) {
+      const std::uint64_t begin = up_to(kAddresses - 1), end = begin + 1 + up_to(kAddresses - 1 - begin);
+      const TimeNs later = time + static_cast<TimeNs>(up_to(3));
+      index.end_code(begin, end, time, later);
+      model.end_code(begin, end, time, later);
     } else {
       seen += up_to(1);
       wrong += index.remove_unseen(seen, time) != model.remove_unseen(seen, time);
@@ -181,7 +197,8 @@ TEST(CodeIndexModel, IsTheModelsInRandomSequences) {
 }
 
 TEST(CodeIndexModel, DiffersFromAModelThatLacksARule) {
-  for (const Broken broken : {Broken::kLateEndsNewer, Broken::kUnloadHasNoTime, Broken::kOverlapEndsNothing})
+  for (const Broken broken : {Broken::kLateEndsNewer, Broken::kUnloadHasNoTime, Broken::kOverlapEndsNothing,
+                              Broken::kFilesEndNewer})
     EXPECT_GT(differences_of(2'000, broken), 0) << static_cast<int>(broken);
 }
 

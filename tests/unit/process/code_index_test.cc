@@ -212,6 +212,25 @@ TEST(CodeIndex, ALateUnloadEndsNothingNewer) {
   EXPECT_EQ(found(index, 300, 500), 0u);
 }
 
+TEST(CodeIndex, WhatTakesThePlaceOfCodeEndsTheOlder) {
+  CodeIndex index({});
+  ASSERT_TRUE(index.add(object(1, 100, 10, 100)).ok());
+  ASSERT_TRUE(index.add(object(2, 110, 10, 200)).ok());
+  ASSERT_TRUE(index.add(object(3, 120, 10, 100)).ok());
+  ASSERT_TRUE(index.add(object(4, 130, 10, 100)).ok());
+  ASSERT_TRUE(index.remove(4, 400));
+  index.end_code(105, 135, 200, 300);
+  index.end_code(0, 1000, kTimeMin, kTimeMin);
+  EXPECT_EQ(found(index, 101, 299), 1u);
+  EXPECT_EQ(found(index, 101, 300), 0u);
+  EXPECT_EQ(found(index, 111, 900), 2u) << "it came later";
+  EXPECT_EQ(found(index, 121, 300), 0u);
+  EXPECT_EQ(found(index, 131, 300), 0u) << "its own end was later";
+  EXPECT_TRUE(index.remove(1, 500));
+  EXPECT_TRUE(index.remove(3, 250));
+  EXPECT_EQ(found(index, 121, 250), 0u);
+}
+
 TEST(CodeIndex, AwaitsOnlySoManyUnloads) {
   Limits limits;
   limits.retired_code = 3;

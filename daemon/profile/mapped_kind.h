@@ -1,0 +1,27 @@
+// What memory with code was mapped from, by the kernel's name for it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tailor::profile {
+
+enum class MappedKind : std::uint8_t {
+  kUnknown,    // nothing is known of it
+  kNothing,    // no file's, as was said
+  kAnonymous,  // memory of no file
+  kMemory,     // a file that exists to hold code in memory
+  kFile,
+};
+
+// Of the path of a mapping record: "" says that no file is there.
+MappedKind mapped_kind(std::string_view path);
+
+// Whether it ends generated code that was there before. Anonymous memory, and files made for code, do not:
+// the kernel merges anonymous neighbours and reports the whole range again, and a change of protection
+// reports single pages.
+constexpr bool ends_code(MappedKind kind) {
+  return kind == MappedKind::kFile || kind == MappedKind::kNothing;
+}
+
+}  // namespace tailor::profile

@@ -1,0 +1,28 @@
+#include "daemon/profile/mapped_kind.h"
+
+#include <gtest/gtest.h>
+
+namespace tailor::profile {
+namespace {
+
+TEST(MappedKind, FollowsTheKernelsNames) {
+  EXPECT_EQ(mapped_kind(""), MappedKind::kNothing);
+  for (const char* path : {"//anon", "[anon]", "[anon:v8]", "//toolong"})
+    EXPECT_EQ(mapped_kind(path), MappedKind::kAnonymous) << path;
+  for (const char* path : {"/memfd:jit (deleted)", "/dev/shm/a", "/dev/zero", "/SYSV00000000 (deleted)",
+                           "/anon_hugepage (deleted)", "/tmp/a (deleted)", "[heap]", "[too many mappings]"})
+    EXPECT_EQ(mapped_kind(path), MappedKind::kMemory) << path;
+  for (const char* path : {"/usr/lib/a.so", "[vdso]", "[vsyscall]", "/tmp/memfd:a", "/tmp/a (deleted).so"})
+    EXPECT_EQ(mapped_kind(path), MappedKind::kFile) << path;
+}
+
+TEST(MappedKind, OnlyFilesAndNothingEndCode) {
+  EXPECT_TRUE(ends_code(MappedKind::kFile));
+  EXPECT_TRUE(ends_code(MappedKind::kNothing));
+  EXPECT_FALSE(ends_code(MappedKind::kAnonymous));
+  EXPECT_FALSE(ends_code(MappedKind::kMemory));
+  EXPECT_FALSE(ends_code(MappedKind::kUnknown));
+}
+
+}  // namespace
+}  // namespace tailor::profile
