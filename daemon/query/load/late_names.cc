@@ -59,7 +59,8 @@ void LateNames::on_code_unload(ProcessId id, TimeNs time, CodeId code) {
   const auto last = process->second.last_of.find(code);
   if (last == process->second.last_of.end()) return;
   Code& ended = process->second.codes[last->second];
-  ended.unloaded = std::min(ended.unloaded, std::max(time, ended.loaded));
+  if (time < ended.loaded) return;  // it is of an older one of that number
+  ended.unloaded = std::min(ended.unloaded, time);
 }
 
 void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code) {

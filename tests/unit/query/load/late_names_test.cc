@@ -188,6 +188,14 @@ TEST_F(LateAgent, CodeCountsFromItsLoadUntilItsUnloading) {
   EXPECT_EQ(start.attribution.quality, Quality::kPrologue);
 }
 
+// The message about an older object of the same number may come last.
+TEST_F(LateAgent, ALateUnloadEndsNothingNewer) {
+  names.on_code_unload(kOwner, 50, 1);
+  profile::SampleRecord s = sample(0x10f0, 150);
+  EXPECT_TRUE(names.apply(s));
+  EXPECT_EQ(s.attribution.code, 1u);
+}
+
 TEST_F(LateAgent, WhatAttributionKnewStays) {
   for (How how : {How::kCode, How::kTag, How::kKernelCode, How::kTagUnwound}) {
     profile::SampleRecord s = sample(0x1050, 150);
