@@ -22,6 +22,7 @@
 #include "daemon/session/foreign_processes.h"
 #include "daemon/session/speech.h"
 #include "tests/support/collecting_sink.h"
+#include "tests/support/fake_os.h"
 #include "tests/support/scripted_input.h"
 
 namespace tailor::session {
@@ -444,6 +445,76 @@ TEST_F(ForeignProcessTest, WhoUnwindsHearsOfCallFrameInformationAndNobodyElse) {
   EXPECT_EQ(heard, (std::vector<std::pair<ProcessId, std::string>>{{process, "a table"}}));
   EXPECT_EQ(sink.codes.size(), 1u);
   EXPECT_EQ(sink.frame_bytes, 0u);
+}
+
+// A process of a fake /proc, in a time namespace, which has mapped a jitdump.
+class TimeNamespace : public ForeignProcessTest {
+ protected:
+  static constexpr std::int32_t kPid = 4242;
+  static constexpr TimeNs kTime = 5000 * kSecond;
+
+  void in_namespace(const std::string& own, const std::string& of_children, const std::string& offsets) {
+    proc.write("4242/maps", "7f0000000000-7f0000001000 r-xp 00000000 08:01 77 /jit-4242.dump\n");
+    proc.write("4242/status", "NSpid:\t4242\n");
+    proc.write("4242/root/empty", "");
+    const auto folder = proc.path() / "4242";
+    std::filesystem::create_directory(folder / "ns");
+    std::filesystem::create_symlink(own, folder / "ns/time");
+    std::filesystem::create_symlink(of_children, folder / "ns/time_for_children");
+    if (!offsets.empty()) proc.write("4242/timens_offsets", offsets);
+    dump = folder / "root/jit-4242.dump";
+    begin_dump(kPid);
+  }
+  // What the daemon takes the dump's time for, by the host's clock, less kTime.
+  TimeNs read(TimeNs time) {
+    load("one", 0x10000, time);
+    ForeignProcess foreign(os, {kPid, 1}, NamesFrom::kAuto);
+    for (const Speech& speech : foreign.look(at(2 * kTime))) {
+      for (const Speech::Event& event : speech.events) {
+        const auto* said = std::get_if<registration::PeerMessage>(&event);
+        if (said != nullptr && said->message.has_code_load())
+          return static_cast<TimeNs>(said->message.code_load().load_tsc()) - kTime;
+      }
+    }
+    ADD_FAILURE() << "nothing was said";
+    return -1;
+  }
+
+  test::FakeOs os;
+  const test::TemporaryDirectory& proc = os.proc_files();
+};
+
+TEST_F(TimeNamespace, TheClockOfTheDumpIsThatOfItsProcess) {
+  in_namespace("time:[2]", "time:[2]", "monotonic        1000         5\nboottime            7         0\n");
+  EXPECT_EQ(read(kTime + 1000 * kSecond + 5), 0);
+}
+
+TEST_F(TimeNamespace, ItsClockMayBeBehindTheHosts) {
+  in_namespace("time:[2]", "time:[2]", "boottime 9 9\nmonotonic -3 500000000\n");
+  EXPECT_EQ(read(kTime - 3 * kSecond + kSecond / 2), 0);
+}
+
+TEST_F(TimeNamespace, SomeKernelsSayTheNumberOfTheClock) {
+  in_namespace("time:[2]", "time:[2]", "7 50 0\n1 20 0\n");
+  EXPECT_EQ(read(kTime + 20 * kSecond), 0);
+}
+
+// What the file says is of the namespace of its children.
+TEST_F(TimeNamespace, OneThatWasMadeForChildrenIsNotItsOwn) {
+  in_namespace("time:[1]", "time:[2]", "monotonic 1000 0\n");
+  EXPECT_EQ(read(kTime), 0);
+}
+
+TEST_F(TimeNamespace, OfAKernelWithoutThemNothingIsAdded) {
+  in_namespace("time:[1]", "time:[1]", "");
+  EXPECT_EQ(read(kTime), 0);
+}
+
+TEST_F(TimeNamespace, NonsenseIsHarmless) {
+  in_namespace("time:[2]", "time:[2]", "monotonic 9223372036854775807 9223372036854775807\n");
+  EXPECT_LE(read(kTime), 0);
+  proc.write("4242/timens_offsets", "monotonic x y\nmonotonic 5 0\n");
+  EXPECT_EQ(read(kTime), 0);
 }
 
 TEST_F(ForeignProcessTest, ADumpOfAnotherProcessIsRefusedOnce) {

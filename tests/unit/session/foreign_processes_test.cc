@@ -145,6 +145,29 @@ TEST_F(ForeignProcessesTest, WhatIsWrittenAtTheEndIsReadThen) {
   EXPECT_EQ(foreign.source_of(process), "") << "it is over";
 }
 
+// The kernel gives numbers again. What was read for the process before says nothing of this one.
+TEST_F(ForeignProcessesTest, AnotherProcessOfTheSameNumberIsReadAnew) {
+  ForeignProcesses foreign(os::real(), pipeline, pipeline);
+  const ProcessId process = start(10);
+  foreign.add(process, NamesFrom::kAuto);
+  say_all(foreign);
+  const ForeignProcesses::Moment moment{.follows_children = true,
+                                        .is_sampled = [](ProcessId) { return true; }};
+  foreign.look(moment);
+  say_all(foreign);
+  EXPECT_EQ(foreign.functions(), 10u) << "it is still the same";
+  constexpr TimeNs kLater = kTimeMax / 4;
+  script.forks(1, process.pid, kLater);
+  script.sample(process.pid, process.pid, kLater + 1000, 0x1000);
+  script.read();
+  pipeline.flush(kLater + 2000);
+  foreign.look(moment);
+  EXPECT_EQ(foreign.source_of(process), "") << "nobody follows the one that is gone";
+  foreign.look(moment);
+  say_all(foreign);
+  EXPECT_EQ(foreign.functions(), 20u);
+}
+
 TEST_F(ForeignProcessesTest, WhoIsGivenUpIsSaidToBeUnread) {
   ForeignLimits limits;
   limits.step = 0;
