@@ -54,7 +54,7 @@ class CodeUnderFiles : public testing::Test {
     script.read();
     pipeline.flush(now);
   }
-  // Whose code each sample is in, 0: no code object's.
+  // The code object that each sample is in, 0: none.
   std::vector<CodeId> whose() {
     std::vector<CodeId> out;
     for (const profile::SampleRecord& each : sink.samples) out.push_back(each.attribution.code);

@@ -1,5 +1,4 @@
-// Whose generated code an address is, by names that came late: a process's own, or those of one it was forked
-// off.
+// Generated code by names that came late: those of its process, or of one that this was forked off.
 #include "daemon/query/load/function_sums.h"
 
 #include <gtest/gtest.h>
