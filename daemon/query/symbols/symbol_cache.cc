@@ -149,9 +149,11 @@ void SymbolCache::keep(const std::string& file_id, const ElfFunctions& file) con
   static std::atomic<unsigned> number = 0;
   const fs::path path = path_of(file_id);
   if (path.empty() || file.functions.empty() || !make_folder()) return;
-  if (::access(path.c_str(), F_OK) == 0) return note_use(path);
+  const profile::FileNames names = names_in(file_id, file, limits_.functions);
+  // A stripped copy has the same id, and fewer functions.
+  if (const auto kept = find(file_id); kept && kept->functions.size() >= names.functions.size()) return;
   v1::FileNames message;
-  store::encode(names_in(file_id, file, limits_.functions), message);
+  store::encode(names, message);
   if (message.ByteSizeLong() > limits_.one_file) return;
   const std::string content = message.SerializeAsString();
   const fs::path unfinished = folder_ / fmt::format("{}{}-{}", kUnfinished, ::getpid(), ++number);

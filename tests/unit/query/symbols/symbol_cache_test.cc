@@ -70,6 +70,26 @@ TEST_F(SymbolCacheTest, WhatWasKeptComesBack) {
   EXPECT_EQ(facts.st_mode & 0777, 0600u);
 }
 
+// A stripped copy has the build id of the whole file. It may be recorded first.
+TEST_F(SymbolCacheTest, TheFileWithMoreFunctionsIsKept) {
+  ElfFunctions stripped = functions("exported");
+  stripped.functions.resize(1);
+  cache_.keep(kId, stripped);
+  cache_.keep(kId, functions());
+  ASSERT_TRUE(cache_.find(kId));
+  EXPECT_EQ(cache_.find(kId)->functions.size(), 2u);
+  cache_.keep(kId, stripped);
+  EXPECT_EQ(cache_.find(kId)->functions.size(), 2u);
+  EXPECT_EQ(cache_.usage().files, 1u);
+}
+
+TEST_F(SymbolCacheTest, ADamagedFileIsReplaced) {
+  cache_.keep(kId, functions());
+  std::ofstream(only_file(), std::ios::binary) << "damaged";
+  cache_.keep(kId, functions());
+  EXPECT_TRUE(cache_.find(kId));
+}
+
 TEST_F(SymbolCacheTest, NamesThatNoFileHasLeadNowhere) {
   for (const char* id : {"", "../../evil", "ABC", "content:", "content:../x", "a/b", ".new-1"}) {
     cache_.keep(id, functions());
