@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include "daemon/query/load/damage.h"
@@ -61,26 +62,25 @@ Status add_filters(const Choice& choice, serve::Filters& filters) {
   return Ok{};
 }
 
-// Tells once what of a profile could not be read: it may be read again with more detail.
-class DamageTeller {
- public:
-  explicit DamageTeller(std::string name)
-      : name_(std::move(name)), told_(std::make_shared<std::set<std::string>>()) {}
-  void operator()(const query::Profile& profile) const {
-    const std::string text = query::damage_text(profile);
-    if (!text.empty() && told_->insert(text).second) warn(fmt::format("{}: {}", name_, text));
-  }
+// A file may be read again, with more detail or for another question, and by any thread.
+void warn_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(text).second) warn(text);
+}
 
- private:
-  std::string name_;
-  std::shared_ptr<std::set<std::string>> told_;
-};
+// What of a profile could not be read.
+void tell_damage(const std::string& name, const query::Profile& profile) {
+  const std::string text = query::damage_text(profile);
+  if (!text.empty()) warn_once(fmt::format("{}: {}", name, text));
+}
 
 // A store that tells of the damage of all that is read of it.
 class TellingStore : public serve::Library {
  public:
   TellingStore(std::unique_ptr<serve::Library> store, const std::string& name)
-      : store_(std::move(store)), tell_(name) {}
+      : store_(std::move(store)), name_(name) {}
 
   Status visit(const serve::ExecutionFilter& filter, const Stop& stop,
                const std::function<bool(store::ExecutionRow)>& take) override {
@@ -89,7 +89,7 @@ class TellingStore : public serve::Library {
   Result<serve::Loaded> load(const serve::Target& target, serve::Detail detail, const Stop& stop,
                              const serve::Visible& visible) override {
     auto loaded = store_->load(target, detail, stop, visible);
-    if (loaded) tell_(*loaded->profile);
+    if (loaded) tell_damage(name_, *loaded->profile);
     return loaded;
   }
   Result<store::Summary> sums(const store::WallRange& range, const Stop& stop) override {
@@ -108,7 +108,7 @@ class TellingStore : public serve::Library {
   Status visit_slices(const store::WallRange& range, const Stop& stop,
                       const std::function<void(const query::Profile&)>& take) override {
     return store_->visit_slices(range, stop, [&](const query::Profile& profile) {
-      tell_(profile);
+      tell_damage(name_, profile);
       take(profile);
     });
   }
@@ -116,7 +116,7 @@ class TellingStore : public serve::Library {
 
  private:
   std::unique_ptr<serve::Library> store_;
-  DamageTeller tell_;
+  std::string name_;
 };
 
 }  // namespace
@@ -142,12 +142,11 @@ bool names_file(const Choice& choice) {
 }
 
 std::unique_ptr<serve::Library> open_file(const std::string& path) {
-  return serve::open_file_library(
-      path, [tell = DamageTeller(path)](const std::string& file, const query::LoadOptions& options) {
-        auto profile = load_any_file(file, options);
-        if (profile) tell(*profile);
-        return profile;
-      });
+  return serve::open_file_library(path, [](const std::string& file, const query::LoadOptions& options) {
+    auto profile = load_any_file(file, options, warn_once);
+    if (profile) tell_damage(file, *profile);
+    return profile;
+  });
 }
 
 std::unique_ptr<serve::Library> open_library(const Choice& choice) {

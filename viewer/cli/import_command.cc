@@ -188,7 +188,8 @@ int run_import(const ImportOptions& options) {
 
 }  // namespace
 
-Result<query::Profile> load_any_file(const std::string& path, const query::LoadOptions& options) {
+Result<query::Profile> load_any_file(const std::string& path, const query::LoadOptions& options,
+                                     const std::function<void(const std::string&)>& tell) {
   std::error_code unknown;
   const bool directory = std::filesystem::exists(path + "/data", unknown);
   if (!directory) {
@@ -203,6 +204,8 @@ Result<query::Profile> load_any_file(const std::string& path, const query::LoadO
     how.progress = [&](std::uint64_t read) { return loader.may_go_on(kFreeBytes + read); };
     auto imported = importer::import_perf_data(*recording->file, loader, how);
     if (!imported) return in_context(path + ": ", imported.error());
+    for (const std::string& note : imported->notes)
+      if (note != imported->damage) tell(note);
     store::ReadReport& report = loader.read_report();
     report.finished = imported->complete;
     report.damaged_spots = imported->damage.empty() ? 0 : 1;
