@@ -7,17 +7,17 @@
 #include <algorithm>
 #include <chrono>
 
-#include "daemon/profile/tee_sink.h"
-#include "daemon/query/load/hit_functions.h"
-#include "daemon/store/file_writer.h"
+#include "daemon/os/host_files.h"
+#include "daemon/os/os.h"
+#include "daemon/query/symbols/symbol_cache.h"
+#include "daemon/session/kept_files.h"
+#include "daemon/session/known_process.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/output_target.h"
-#include "daemon/store/selecting_sink.h"
-#include "daemon/store/store_directory.h"
-#include "daemon/store/store_reader.h"
 #include "proto/control/control_client.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
+#include "viewer/cli/span_profile.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -25,13 +25,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Until the time is up, the process is gone, or the user has had enough.
-void wait_for_end(const AttachOptions& options) {
+// Those that end a recording wait to be taken: of all threads that begin later, too.
+sigset_t hold_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+// Until the time is up, the process is gone, or the user has had enough.
+void wait_for_end(const AttachOptions& options, const sigset_t& signals) {
   const auto end = Clock::now() + std::chrono::duration<double>(options.seconds);
   for (;;) {
     const std::chrono::duration<double> left = end - Clock::now();
@@ -43,41 +48,10 @@ void wait_for_end(const AttachOptions& options) {
   }
 }
 
-struct Span {
-  ProcessId process;
-  TimeNs from = 0, to = 0;
-  std::string store;
-};
-
-Result<store::RecordingNumber> newest_recording(const store::Catalogue& catalogue) {
-  auto segments = catalogue.segments();
-  if (!segments) return segments.error();
-  if (segments->empty()) return not_found("the store of the daemon is empty");
-  return segments->back().recording;
-}
-
-Status write_span(const Span& span, const std::string& output, const store::OutputOptions& how) {
-  auto catalogue = store::Catalogue::open(store::catalogue_path(span.store), store::Catalogue::Mode::kRead);
-  if (!catalogue) return catalogue.error();
-  auto recording = newest_recording(*catalogue);
-  if (!recording) return recording.error();
-  auto writer = store::FileWriter::create(output, how);
-  if (!writer) return writer.error();
-  query::HitFunctions hits;
-  profile::TeeSink both({writer->get(), &hits});
-  store::SelectingSink sink(both, span.process, span.from, span.to);
-  store::ReadReport report;
-  store::SaidLoss loss;
-  const store::StoreSelection selection{*recording, span.from, span.to};
-  if (auto ok = store::read_store(span.store, *catalogue, selection, sink, report, loss); !ok) return ok;
-  for (const profile::FileNames& names : hits.names()) (*writer)->on_names(names);
-  if (auto ok = (*writer)->finish(); !ok) return ok;
-  const std::string name = escape(store::output_name(output), false);
-  const std::uint64_t samples = (*writer)->stats().samples;
-  fmt::print(stderr, "tailor: {} samples in {}\n", grouped(samples), name);
-  if (samples > 0 && !store::is_standard_output(output))
-    fmt::print(stderr, "tailor: next: tailor report {}\n", name);
-  return Ok{};
+// And no later one of its number.
+bool is_there(ProcessId process) {
+  const auto found = os::identify(os::real(), process.pid);
+  return found.ok() && *found == process;
 }
 
 Result<v1::ControlReply> ask(control::ControlClient& client,
@@ -105,8 +79,14 @@ int record_process(const AttachOptions& options) {
   span.from = reply.time();
   span.store = reply.store();
   if (!reply.note().empty()) warn(reply.note());
+  const pipeline::KnownProcess mapped = session::known_process("/proc", span.process);
+  const sigset_t signals = hold_signals();
+  session::KeptFiles kept("/proc");
+  kept.known(mapped);
   fmt::print(stderr, "tailor: recording process {}; Ctrl-C ends it\n", options.pid);
-  wait_for_end(options);
+  wait_for_end(options, signals);
+  // Libraries that it loaded meanwhile.
+  if (is_there(span.process)) kept.known(session::known_process("/proc", span.process));
   auto flushed = ask(*client, [](auto& r, const Span&, int) { r.mutable_flush(); }, span, 0);
   if (!flushed) return complain(flushed.error());
   span.to = flushed->flush().time();
@@ -118,8 +98,13 @@ int record_process(const AttachOptions& options) {
       span, 0);
   // The process may have ended by itself, and its sampling with it.
   if (!ended) warn(ended.error().message);
-  if (auto ok = write_span(span, options.output, {.keep_old = options.keep_old}); !ok)
-    return complain(ok.error());
+  auto samples =
+      write_span(span, options.output, {.keep_old = options.keep_old}, kept.finder(), query::symbol_cache());
+  if (!samples) return complain(samples.error());
+  const std::string name = escape(store::output_name(options.output), false);
+  fmt::print(stderr, "tailor: {} samples in {}\n", grouped(*samples), name);
+  if (*samples > 0 && !store::is_standard_output(options.output))
+    fmt::print(stderr, "tailor: next: tailor report {}\n", name);
   return kOk;
 }
 
