@@ -248,12 +248,12 @@ std::vector<Speech> ForeignProcess::look_at_map(bool last) {
     goes_on_ = true;
   }
   const std::size_t lines = text.rfind('\n') + 1;  // 0 where there is none
-  const std::uint64_t end = map_read_ + text.size();
+  const std::uint64_t end = map_read_.at() + text.size();
   if (!last || goes_on_ || map_rest_end_ == end || map_is_cut_) text.resize(lines);
   if (text.size() > lines) map_rest_end_ = end;
   std::size_t used = 0;
   const formats::JitSymbols map = formats::parse_perf_map(text, used, last);
-  take_read(std::string_view(text).substr(0, lines));
+  map_read_.took(std::string_view(text).substr(0, lines));
   if (map.malformed > 0) unread.push_back(fmt::format("{}: {} lines are invalid", map_path_, map.malformed));
   if (map_is_cut_ && !std::exchange(cut_is_told_, true))
     unread.push_back(
@@ -305,14 +305,6 @@ std::vector<Speech> ForeignProcess::name_all(Speech first, std::span<const forma
   return said;
 }
 
-// What was read stays read; the last of it is remembered.
-void ForeignProcess::take_read(std::string_view text) {
-  constexpr std::size_t kTail = 256;
-  map_read_ += text.size();
-  map_tail_.append(text.substr(text.size() - std::min(kTail, text.size())));
-  map_tail_.erase(0, map_tail_.size() - std::min(kTail, map_tail_.size()));
-}
-
 // Takes a line that is longer than a piece, or what there is of it, from the begin of the text. True once for
 // each such line.
 bool ForeignProcess::leave_out_long_line(std::string& text) {
@@ -320,14 +312,14 @@ bool ForeignProcess::leave_out_long_line(std::string& text) {
   const bool begins = !in_long_line_ && end == text.npos && text.size() >= kMapPiece;
   if (!in_long_line_ && !begins) return false;
   const std::size_t size = end == text.npos ? text.size() : end + 1;
-  take_read(std::string_view(text).substr(0, size));
+  map_read_.took(std::string_view(text).substr(0, size));
   text.erase(0, size);
   in_long_line_ = end == text.npos;
   return begins;
 }
 
 // The next piece of what the map has beyond the lines that were read; "" if there is nothing, or it is not to
-// be believed. One that has become shorter, or has other lines where they were read, is another one. One that
+// be believed. One that was written again, or took the other's place, is read from its begin. One that
 // is not there any more is read from the file that was open: runtimes remove theirs at their end.
 std::string ForeignProcess::read_map() {
   std::uint64_t size = 0;
@@ -339,13 +331,14 @@ std::string ForeignProcess::read_map() {
   }
   map_is_cut_ = size > kMaxMapBytes;
   size = std::min(size, kMaxMapBytes);
-  if (size < map_read_ || !is_the_same_map(map_file_.get())) forget_map();
-  goes_on_ = size - map_read_ > kMapPiece;
-  std::string text(std::min(size - map_read_, kMapPiece), '\0');
+  if (!map_read_.follow(map_file_.get())) forget_map();
+  const std::uint64_t left = size - std::min(size, map_read_.at());
+  goes_on_ = left > kMapPiece;
+  std::string text(std::min(left, kMapPiece), '\0');
   std::size_t got = 0;
   while (got < text.size()) {
-    const ssize_t n =
-        ::pread(map_file_.get(), text.data() + got, text.size() - got, static_cast<off_t>(map_read_ + got));
+    const ssize_t n = ::pread(map_file_.get(), text.data() + got, text.size() - got,
+                              static_cast<off_t>(map_read_.at() + got));
     if (n <= 0) break;
     got += static_cast<std::size_t>(n);
   }
@@ -353,18 +346,9 @@ std::string ForeignProcess::read_map() {
   return text;
 }
 
-// Whether what was read of it last is still there. One that was written again may be longer than it was.
-bool ForeignProcess::is_the_same_map(int file) const {
-  std::string there(map_tail_.size(), '\0');
-  const ssize_t n =
-      ::pread(file, there.data(), there.size(), static_cast<off_t>(map_read_ - map_tail_.size()));
-  return n == static_cast<ssize_t>(there.size()) && there == map_tail_;
-}
-
 void ForeignProcess::forget_map() {
-  map_read_ = map_rest_end_ = 0;
+  map_rest_end_ = 0;
   cut_is_told_ = in_long_line_ = false;
-  map_tail_.clear();
   map_plan_.reset();
   functions_ = 0;
   ++map_instances_;

@@ -17,6 +17,7 @@
 #include "daemon/os/os.h"
 #include "daemon/session/jitdump_file.h"
 #include "daemon/session/process_rules.h"
+#include "daemon/session/read_mark.h"
 #include "daemon/session/speech.h"
 #include "proto/base/ids.h"
 #include "proto/base/unique_fd.h"
@@ -84,10 +85,8 @@ class ForeignProcess {
   std::vector<Speech> name_all(Speech first, std::span<const formats::JitSymbol> symbols,
                                const PlanKind& kind, const TimeOf& time,
                                std::optional<foreign::ForeignPlan>& plan);
-  void take_read(std::string_view text);
   bool leave_out_long_line(std::string& text);
   std::string read_map();
-  bool is_the_same_map(int file) const;
   void forget_map();
   Speech hello(const char* engine, std::uint64_t instance);
   void goodbye(Speech& speech);
@@ -108,9 +107,8 @@ class ForeignProcess {
   std::optional<foreign::ForeignPlan> plan_;  // of the dump, the newest
   std::uint64_t malformed_told_ = 0;
   UniqueFd map_file_;               // the newest that was believed; it may be removed by now
-  std::uint64_t map_read_ = 0;      // bytes, whole lines
+  ReadMark map_read_;               // whole lines
   std::uint64_t map_rest_end_ = 0;  // where the line ended that was taken without an end, 0: none was
-  std::string map_tail_;            // the last of what was read
   bool map_is_cut_ = false, cut_is_told_ = false;  // it is longer than what is read of any
   bool in_long_line_ = false;                      // what comes next is the rest of a line that is left out
   std::optional<foreign::ForeignPlan> map_plan_;

@@ -46,33 +46,42 @@ bool JitDumpFile::find_at(int root, const std::string& path, std::int32_t pid, s
 
 Result<std::vector<formats::JitSymbol>> JitDumpFile::read() {
   goes_on_ = false;
+  if (file_ && !mark_.follow(file_.get())) begin_again();
   struct stat info{};
   if (!file_ || refused_ || ::fstat(file_.get(), &info) != 0) return std::vector<formats::JitSymbol>{};
   const auto size = static_cast<std::uint64_t>(info.st_size);
-  if (size <= offset_) return std::vector<formats::JitSymbol>{};
-  Status taken = offset_ < kMaxBytes
-                     ? take(std::min(size, kMaxBytes))
-                     : exhausted(fmt::format("{}: only its first {} bytes are read", path_, kMaxBytes));
+  if (size <= mark_.at()) return std::vector<formats::JitSymbol>{};
+  Status taken = taken_ < kMaxBytes
+                     ? take(std::min(size, mark_.at() + (kMaxBytes - taken_)))
+                     : exhausted(fmt::format("{}: no more than {} bytes of it are read", path_, kMaxBytes));
   refused_ = !taken.ok();
   if (refused_) return taken.error();
   return parser_.take();
 }
 
+void JitDumpFile::begin_again() {
+  malformed_before_ += parser_.malformed();
+  parser_ = {};
+  refused_ = refused_ && taken_ >= kMaxBytes;
+}
+
 Status JitDumpFile::take(std::uint64_t end) {
-  const std::uint64_t enough = offset_ + kMostBytes;
-  std::vector<std::byte> piece(std::min<std::uint64_t>(kPiece, end - offset_));
-  while (offset_ < end && offset_ < enough && parser_.waiting_symbols() < kEnoughSymbols) {
+  const std::uint64_t enough = mark_.at() + kMostBytes;
+  std::vector<char> piece(std::min<std::uint64_t>(kPiece, end - mark_.at()));
+  while (mark_.at() < end && mark_.at() < enough && parser_.waiting_symbols() < kEnoughSymbols) {
     const ssize_t got =
-        ::pread(file_.get(), piece.data(), std::min<std::uint64_t>(piece.size(), end - offset_),
-                static_cast<off_t>(offset_));
+        ::pread(file_.get(), piece.data(), std::min<std::uint64_t>(piece.size(), end - mark_.at()),
+                static_cast<off_t>(mark_.at()));
     if (got <= 0) return Ok{};
-    offset_ += static_cast<std::uint64_t>(got);
-    Status fed = parser_.feed(std::span(piece).first(static_cast<std::size_t>(got)));
+    const auto bytes = std::span(piece).first(static_cast<std::size_t>(got));
+    mark_.took({bytes.data(), bytes.size()});
+    taken_ += bytes.size();
+    Status fed = parser_.feed(std::as_bytes(bytes));
     if (!fed.ok()) return in_context(path_ + ": ", fed.error());
     if (parser_.has_header() && parser_.pid() != static_cast<std::uint32_t>(pid_))
       return invalid(fmt::format("{}: it is the jitdump of process {}", path_, parser_.pid()));
   }
-  goes_on_ = offset_ < end;
+  goes_on_ = mark_.at() < end;
   return Ok{};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/formats/jitdump.h"
+#include "daemon/session/read_mark.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
 
@@ -15,7 +16,7 @@ namespace tailor::session {
 // One thread.
 class JitDumpFile {
  public:
-  // More is not read of one dump; the error says so.
+  // More is not read of one dump, however often it is written again; the error says so.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
 
   // Finds the dump that the process has mapped. `directory` is its folder in /proc, `pid` its number as it
@@ -25,8 +26,9 @@ class JitDumpFile {
   // The same by its path as the process saw it, inside of the process's root directory.
   bool find_at(int root, const std::string& path, std::int32_t pid, std::uint32_t uid);
 
-  // Takes what was written since the last call, or a part of it that is worth one look. An error, once, if it
-  // is no jitdump of this process; nothing more is taken from it then.
+  // Takes what was written since the last call, or a part of it that is worth one look. A dump that was
+  // written again is taken from its begin. An error, once, if it is no jitdump of this process; nothing more
+  // is taken from it then.
   Result<std::vector<formats::JitSymbol>> read();
   // There was more than the last call took.
   bool goes_on() const { return goes_on_; }
@@ -35,17 +37,20 @@ class JitDumpFile {
   const std::string& path() const { return path_; }  // as the process sees it
   bool tsc_timestamps() const { return parser_.tsc_timestamps(); }
   std::size_t memory() const { return parser_.memory(); }
-  std::uint64_t malformed() const { return parser_.malformed(); }
+  std::uint64_t malformed() const { return malformed_before_ + parser_.malformed(); }
 
  private:
+  void begin_again();
   Status take(std::uint64_t end);
 
   UniqueFd file_;
   std::string path_;
   std::int32_t pid_ = 0;
-  std::uint64_t offset_ = 0;
+  ReadMark mark_;
+  std::uint64_t taken_ = 0;  // bytes, ever
   bool refused_ = false, goes_on_ = false;
   formats::JitDumpParser parser_;
+  std::uint64_t malformed_before_ = 0;  // records, before it was written again
 };
 
 }  // namespace tailor::session

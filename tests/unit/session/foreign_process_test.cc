@@ -69,9 +69,13 @@ class ForeignProcessTest : public testing::Test {
   // The dump's clock runs ahead of ours.
   static constexpr TimeNs kAhead = 1000;
 
-  void begin_dump(std::uint32_t pid) {
-    const std::uint32_t head[] = {0x4A695444, 1, 40, 62, 0, pid, 0, 0, 0, 0};
+  // Of an empty dump; the file stays the same.
+  void write_head(std::int32_t pid, std::uint32_t time) {
+    const std::uint32_t head[] = {0x4A695444, 1, 40, 62, 0, static_cast<std::uint32_t>(pid), time, 0, 0, 0};
     std::ofstream(dump).write(reinterpret_cast<const char*>(head), sizeof head);
+  }
+  void begin_dump(std::uint32_t pid) {
+    write_head(static_cast<std::int32_t>(pid), 0);
     const int file = ::open(dump.c_str(), O_RDONLY);
     mapped = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
     ASSERT_NE(mapped, MAP_FAILED);
@@ -286,6 +290,25 @@ TEST_F(ForeignProcessTest, AMapThatTookThePlaceOfTheOtherIsRead) {
   ASSERT_EQ(std::rename(other.c_str(), map.c_str()), 0);
   tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 3u);
+}
+
+// The bytes that were read last are the same in both.
+TEST_F(ForeignProcessTest, AMapInAnotherFileIsAnotherOneThoughItEndsAlike) {
+  const std::string padding(300, 'x');
+  std::ofstream(map) << "10000 40 one\n20000 40 " << padding << '\n';
+  ForeignProcess foreign(os::real(), process);
+  tell(foreign, at(10));
+  EXPECT_EQ(foreign.functions(), 2u);
+  const std::string other = map + ".new";
+  std::ofstream(other) << "30000 40 two\n20000 40 " << padding << '\n';
+  ASSERT_EQ(std::rename(other.c_str(), map.c_str()), 0);
+  tell(foreign, at(6 * kSecond));
+  tell(foreign, at(12 * kSecond));
+  EXPECT_EQ(foreign.functions(), 2u);
+  script.sample(process.pid, process.pid, 13 * kSecond, 0x30010);
+  script.read();
+  pipeline.flush(20 * kSecond);
+  EXPECT_EQ(names_of_samples(), std::vector<std::string>{"two"});
 }
 
 TEST_F(ForeignProcessTest, EveryLineOfAMapThatIsNotReadIsCountedOnce) {
@@ -528,6 +551,47 @@ TEST_F(ForeignProcessTest, ADumpOfAnotherProcessIsRefusedOnce) {
   EXPECT_TRUE(sink.plans.empty());
   pipeline.flush(1000);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u);
+}
+
+// Shorter, as long, and longer than it was: what was read is not there any more.
+TEST_F(ForeignProcessTest, ADumpThatIsWrittenAgainIsReadFromItsBegin) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("one", 0x10000, 100);
+  load("two", 0x20000, 100);
+  ForeignProcess foreign(os::real(), process);
+  tell(foreign, at(150));
+  EXPECT_EQ(foreign.functions(), 2u);
+  write_head(process.pid, 1);
+  load("new", 0x30000, 200);
+  tell(foreign, at(250));
+  EXPECT_EQ(foreign.functions(), 3u);
+  write_head(process.pid, 2);
+  load("neu", 0x40000, 300);
+  tell(foreign, at(350));
+  EXPECT_EQ(foreign.functions(), 4u);
+  write_head(process.pid, 2);
+  load("nouveau", 0x50000, 400);
+  load("far", 0x60000, 400);
+  tell(foreign, at(450));
+  tell(foreign, at(460));
+  EXPECT_EQ(foreign.functions(), 6u);
+  for (const std::uint64_t address : {0x30010, 0x40010, 0x50010, 0x60010})
+    script.sample(process.pid, process.pid, 500, address);
+  script.read();
+  pipeline.flush(1000);
+  EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"new:0", "neu:0", "nouveau:0", "far:0"}));
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
+}
+
+// It has the header of nobody's dump first, as where it is copied in two steps.
+TEST_F(ForeignProcessTest, ADumpThatWasRefusedIsReadWhenItIsWrittenAgain) {
+  begin_dump(static_cast<std::uint32_t>(process.pid) + 1);
+  ForeignProcess foreign(os::real(), process);
+  tell(foreign, at(150));
+  write_head(process.pid, 0);
+  load("one", 0x10000, 100);
+  tell(foreign, at(250));
+  EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, MalformedRecordsAreCountedAndTheRestIsTaken) {
