@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
+
+#include "daemon/os/maps_path.h"
 
 namespace tailor::session {
 
@@ -30,7 +33,8 @@ void for_each_mapping(const std::filesystem::path& folder, const Visit& visit) {
         std::sscanf(text.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %15s %" SCNu64 " %n", &line.begin,
                     &line.end, line.protection, &line.offset, line.device, &line.inode, &path);
     if (fields < 6 || path <= 0 || line.end <= line.begin) continue;
-    line.name = text.substr(std::min(static_cast<std::size_t>(path), text.size()));
+    line.name = os::path_of_maps(
+        std::string_view(text).substr(std::min(static_cast<std::size_t>(path), text.size())));
     visit(line);
   }
 }

@@ -11,6 +11,7 @@
 #include "daemon/os/content_id.h"
 #include "daemon/os/host_files.h"
 #include "daemon/os/living_folder.h"
+#include "daemon/os/maps_path.h"
 #include "daemon/registration/proc_files.h"
 
 namespace tailor::unwind {
@@ -53,7 +54,7 @@ bool read_line(std::string_view line, MapsLine& out) {
     return false;
   }
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  mapping.path = std::string(line);
+  mapping.path = os::path_of_maps(line);
   mapping.file = std::string(device) + ":" + std::string(inode);
   out.executable = rights[2] == 'x';
   out.of_file = inode != "0";

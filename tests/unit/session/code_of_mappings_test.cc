@@ -1,11 +1,16 @@
 // What a look at a process tells of where it has code.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "daemon/pipeline/input.h"
 #include "daemon/session/known_process.h"
+#include "proto/base/unique_fd.h"
 #include "tests/support/fake_os.h"
 
 namespace tailor::session {
@@ -31,6 +36,21 @@ TEST(CodeOfMappings, ItsFilesAndItsMemoryOfNoFile) {
                     "00070000-00071000 r-xp 00000000 00:00 0  [vdso]\n"),
             (Code{"/nonexistent/engine 17 2", std::string(pipeline::kNamelessCode) + " 64 2", "[vdso] 112 1",
                   std::string(pipeline::kNamelessCode) + " 96 1"}));
+}
+
+// As the kernel writes it: the end of a line is the only thing that it writes otherwise.
+TEST(CodeOfMappings, APathMayHoldTheEndOfALine) {
+  EXPECT_EQ(code_of("00010000-00011000 r-xp 00000000 08:01 5  /nonexistent/a\\012b \\134c\\01\n"),
+            Code{"/nonexistent/a\nb \\134c\\01 16 1"});
+  const std::string name = "/code\nof " + std::to_string(::getpid()), path = testing::TempDir() + name;
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::ftruncate(file.get(), 4096), 0);
+  void* const mapped = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const auto all = mappings_of("/proc", {::getpid(), 0});
+  EXPECT_TRUE(std::ranges::any_of(all, [&](const auto& each) { return each.path.ends_with(name); }));
+  ::munmap(mapped, 4096);
+  ::unlink(path.c_str());
 }
 
 // The twin of what is told above: text that was moved to huge pages is the file's.

@@ -41,6 +41,12 @@ TEST(ParseMaps, KeepsExecutableFilesOnly) {
   EXPECT_EQ(maps[0].path, "/usr/bin/engine of ours (deleted)");
 }
 
+TEST(ParseMaps, APathMayHoldTheEndOfALine) {
+  const auto maps = parse_maps("1000-2000 r-xp 00000000 fd:01 42 /a\\012b\n");
+  ASSERT_EQ(maps.size(), 1u);
+  EXPECT_EQ(maps[0].path, "/a\nb");
+}
+
 // Text that was moved to huge pages: the file is still mapped right before and right behind it.
 TEST(ParseMaps, MemoryOfNoFileAmidAFileIsTheFiles) {
   const auto maps = parse_maps(
