@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "daemon/query/symbols/go_text.h"
+
 namespace tailor::query {
 namespace {
 
@@ -22,9 +24,10 @@ class GoTable {
     std::memcpy(&value, bytes_.data() + offset, sizeof value);
     return value;
   }
+  unsigned word_size() const { return bytes_.size() > 7 && bytes_[7] == 4 ? 4 : 8; }
   // Words of the header, which begin behind its first eight bytes.
   std::uint64_t word(unsigned number) const {
-    const std::uint64_t size = bytes_.size() > 7 ? bytes_[7] : 0;
+    const unsigned size = word_size();
     if (size == 4) return at<std::uint32_t>(8 + number * size).value_or(0);
     return at<std::uint64_t>(8 + number * std::uint64_t{8}).value_or(0);
   }
@@ -39,16 +42,6 @@ class GoTable {
   std::vector<std::uint8_t> bytes_;
 };
 
-// Linkers of later versions leave out where code begins, as do those that make code that can lie anywhere.
-std::uint64_t code_begin(const ElfFile& file, std::uint64_t said) {
-  for (const Elf64_Shdr& section : file.sections()) {
-    const bool code = (section.sh_flags & SHF_EXECINSTR) != 0;
-    if (code && said >= section.sh_addr && said - section.sh_addr < section.sh_size) return said;
-  }
-  const Elf64_Shdr* const text = file.section(".text");
-  return text == nullptr ? 0 : text->sh_addr;
-}
-
 }  // namespace
 
 void add_go_functions(const ElfFile& file, SymbolSet& to) {
@@ -61,12 +54,20 @@ void add_go_functions(const ElfFile& file, SymbolSet& to) {
   enum Word { kFunctions, kFiles, kText, kNames, kUnits, kFileNames, kCounters, kFunctionTable };
   const std::uint64_t count = table.word(kFunctions), names = table.word(kNames),
                       functions = table.word(kFunctionTable);
-  const std::uint64_t text = code_begin(file, table.word(kText));
-  if (count > kMostGoFunctions || text == 0) return;
+  if (count > kMostGoFunctions) return;
   // Pairs of where the code begins and where more is said of it; the begin of the next is the end.
   struct Entry {
     std::uint32_t code, facts;
   };
+  const GoTableHead head{
+      section->sh_addr,
+      table.word_size(),
+      count,
+      {names, table.word(kUnits), table.word(kFileNames), table.word(kCounters), functions},
+      table.at<std::uint32_t>(functions).value_or(0),
+      table.at<std::uint32_t>(functions + count * sizeof(Entry)).value_or(0)};
+  const std::uint64_t text = go_text(file, head);
+  if (text == 0) return;
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto entry = table.at<Entry>(functions + i * sizeof(Entry));
     const auto next = table.at<std::uint32_t>(functions + (i + 1) * sizeof(Entry));

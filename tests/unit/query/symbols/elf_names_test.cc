@@ -161,30 +161,107 @@ TEST_F(LinkageTable, WhatReadsNoKnownSlotHasNoName) {
 }
 
 // Go 1.20: cmd/link/internal/ld/pcln.go.
-TEST_F(ElfNames, GosOwnTableNamesWhatIsStripped) {
-  std::string table;
-  const auto put = [&](auto value) { ElfImage<true>::append(table, value); };
-  put(std::uint32_t{0xFFFFFFF1});
-  table += "\x00\x00\x01\x08"s;
-  const std::uint64_t names = 72, functions = 72 + 24;
-  for (const std::uint64_t word : {std::uint64_t{2}, std::uint64_t{0}, std::uint64_t{0x401000}, names,
-                                   std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{0}, functions})
-    put(word);
-  table.resize(names);
-  table += "main.(*T).Scan\0main.f\0"s;
-  table.resize(functions);
-  for (const std::uint32_t word : {0u, 20u, 0x40u, 28u, 0x60u}) put(word);  // code and facts of each, the end
-  for (const std::uint32_t word : {0u, 0u, 0x40u, 15u}) put(word);          // facts: code, name
-  ElfImage<true> image;
-  image.code(".text", 0x401000, std::string(0x100, '\x90'));
-  image.add({".gopclntab", SHT_PROGBITS, SHF_ALLOC, 0x402000, table, 0});
-  EXPECT_EQ(text(read(image)), "main.(*T).Scan 401000-401040\nmain.f 401040-401060\n");
-  // Where code begins stands in the file no more.
-  table.replace(24, 8, std::string(8, '\0'));
-  ElfImage<true> moved;
-  moved.code(".text", 0x501000, std::string(0x100, '\x90'));
-  moved.add({".gopclntab", SHT_PROGBITS, SHF_ALLOC, 0x502000, table, 0});
-  EXPECT_EQ(text(read(moved)), "main.(*T).Scan 501000-501040\nmain.f 501040-501060\n");
+class GosOwnTable : public ElfNames {
+ protected:
+  static constexpr std::uint64_t kNames = 72, kFunctions = 72 + 24;
+  static constexpr const char* kNamed = "main.(*T).Scan 401040-401080\nmain.f 401080-4010a0\n";
+
+  // Of two functions. `text`: what it says of where code begins.
+  static std::string table(std::uint64_t text) {
+    std::string out;
+    const auto put = [&](auto value) { ElfImage<true>::append(out, value); };
+    put(std::uint32_t{0xFFFFFFF1});
+    out += "\x00\x00\x01\x08"s;
+    for (const std::uint64_t word :
+         {std::uint64_t{2}, std::uint64_t{0}, text, kNames, kNames, kNames, kNames, kFunctions})
+      put(word);
+    out.resize(kNames);
+    out += "main.(*T).Scan\0main.f\0"s;
+    out.resize(kFunctions);
+    for (const std::uint32_t word : {0u, 20u, 0x40u, 28u, 0x60u})
+      put(word);                                                      // code and facts of each, the end
+    for (const std::uint32_t word : {0u, 0u, 0x40u, 15u}) put(word);  // facts: code, name
+    return out;
+  }
+  // What the runtime has of the program: the table at 0x402000, code from `text` on.
+  static std::vector<std::uint64_t> module(std::uint64_t text) {
+    constexpr std::uint64_t kTable = 0x402000;
+    std::vector<std::uint64_t> out{kTable};
+    for (int i = 0; i < 4; ++i) out.insert(out.end(), {kTable + kNames, 24, 24});
+    out.insert(out.end(), {kTable + kFunctions, 36, 36, kTable + kFunctions, 3, 3, 0});
+    out.insert(out.end(), {text, text + 0x60, text, text + 0x100});
+    return out;
+  }
+  static std::string bytes_of(const std::vector<std::uint64_t>& words) {
+    std::string out;
+    for (const std::uint64_t word : words) ElfImage<true>::append(out, word);
+    return out;
+  }
+  // Code that C brings lies before Go's, in its section.
+  static ElfImage<true> image(const std::string& table) {
+    ElfImage<true> out;
+    out.code(".text", 0x401000, std::string(0x200, '\x90'));
+    out.add({".gopclntab", SHT_PROGBITS, SHF_ALLOC, 0x402000, table, 0});
+    return out;
+  }
+  static ElfImage<true>& data(ElfImage<true>& image, const std::string& content) {
+    return image.add({".go.module", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x403000, content, 0});
+  }
+};
+
+TEST_F(GosOwnTable, NamesWhatIsStripped) {
+  EXPECT_EQ(text(read(image(table(0x401040)))), kNamed);
+}
+
+TEST_F(GosOwnTable, NamesNothingWhereNothingSaysWhereCodeBegins) {
+  EXPECT_EQ(text(read(image(table(0)))), "");
+  EXPECT_EQ(text(read(image(table(0x990000)))), "") << "there is no code";
+}
+
+TEST_F(GosOwnTable, ASymbolSaysWhereCodeBegins) {
+  ElfImage<true> with = image(table(0));
+  with.symbols(SHT_SYMTAB, {{"runtime.text", STB_LOCAL, STT_FUNC, 1, 0x401040, 0}});
+  const std::string all = text(read(with));
+  EXPECT_NE(all.find("main.f 401080-4010a0\n"), all.npos) << all;
+}
+
+TEST_F(GosOwnTable, TheRuntimesModuleSaysWhereCodeBegins) {
+  ElfImage<true> with = image(table(0));
+  // Words that are alike are none.
+  data(with, bytes_of({0x402000, 0, 0x402000, 0x401000}) + bytes_of(module(0x401040)));
+  EXPECT_EQ(text(read(with)), kNamed);
+}
+
+// Where code can lie anywhere: the file's own bytes are 0.
+TEST_F(GosOwnTable, RelocationsSayItWhereCodeCanLieAnywhere) {
+  const std::vector<std::uint64_t> words = module(0x401040);
+  std::string relocations, head;
+  std::vector<std::uint64_t> left(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool address = words[i] > 0x1000;
+    if (!address) left[i] = words[i];
+    if (address)
+      ElfImage<true>::append(
+          relocations, Elf64_Rela{0x403000 + 8 * i, R_X86_64_RELATIVE, static_cast<std::int64_t>(words[i])});
+  }
+  ElfImage<true> with = image(table(0));
+  data(with, bytes_of(left)).add({".rela.dyn", SHT_RELA, SHF_ALLOC, 0x404000, relocations, 0});
+  EXPECT_EQ(text(read(with)), kNamed);
+  ElfImage<true> of_head = image(table(0));
+  ElfImage<true>::append(head, Elf64_Rela{0x402000 + 24, R_X86_64_RELATIVE, 0x401040});
+  of_head.add({".rela.dyn", SHT_RELA, SHF_ALLOC, 0x404000, head, 0});
+  EXPECT_EQ(text(read(of_head)), kNamed);
+}
+
+// Each word of it is a proof: with any other there is none.
+TEST_F(GosOwnTable, AModuleOfAnotherTableSaysNothing) {
+  for (const std::size_t word : {0, 1, 4, 7, 10, 13, 16, 17, 20, 21, 22}) {
+    std::vector<std::uint64_t> words = module(0x401040);
+    words[word] += 0x1000;
+    ElfImage<true> with = image(table(0));
+    data(with, bytes_of(words));
+    EXPECT_EQ(text(read(with)), "") << word;
+  }
 }
 
 std::string packed(const std::string& content) {
