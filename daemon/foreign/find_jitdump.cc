@@ -15,9 +15,10 @@ std::string_view take_field(std::string_view& line) {
 
 }  // namespace
 
-std::optional<MappedDump> find_jitdump(std::string_view maps, std::int32_t pid) {
+std::vector<MappedDump> find_jitdumps(std::string_view maps, std::int32_t pid) {
+  std::vector<MappedDump> found;
   const std::string name = "/jit-" + std::to_string(pid) + ".dump";
-  while (!maps.empty()) {
+  while (!maps.empty() && found.size() <= kMostDumps) {
     std::string_view line = maps.substr(0, maps.find('\n'));
     maps.remove_prefix(std::min(maps.size(), line.size() + 1));
     if (!line.ends_with(name)) continue;
@@ -29,9 +30,10 @@ std::optional<MappedDump> find_jitdump(std::string_view maps, std::int32_t pid) 
     // A path may hold spaces; it is the rest.
     if (protection.size() < 3 || protection[2] != 'x' || !line.starts_with('/')) continue;
     if (range.find_first_not_of("0123456789abcdef-") != std::string_view::npos) continue;
-    return MappedDump{std::string(range), std::string(line)};
+    if (std::ranges::find(found, line, &MappedDump::path) != found.end()) continue;
+    found.push_back({std::string(range), std::string(line)});
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace tailor::foreign

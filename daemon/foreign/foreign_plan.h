@@ -14,6 +14,11 @@
 
 namespace tailor::foreign {
 
+// A plan is one message, and one block of a profile. One that has this many functions or lines is left as it
+// is, and what comes later goes into a new one.
+inline constexpr std::size_t kFunctionsOfAPlan = 512;
+inline constexpr std::size_t kLinesOfAPlan = 8192;
+
 // Grows with the symbols. One thread.
 class ForeignPlan {
  public:
@@ -33,7 +38,7 @@ class ForeignPlan {
   std::size_t functions() const { return functions_.size(); }
   std::size_t lines() const { return lines_.size(); }
   // Lines beyond kMostLineBytes of memory, which count as line 0 of their function.
-  static constexpr std::size_t kMostLineBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMostLineBytes = std::size_t{32} << 20;
   std::uint64_t lines_left_out() const { return lines_left_out_; }
 
  private:

@@ -53,6 +53,8 @@ Result<JitFile> open_jit_file(const std::string& path, const Owners* owners) {
                     info.st_uid));
   out.size = static_cast<std::uint64_t>(info.st_size);
   out.written_ns = ns_of(info.st_mtim);
+  out.device = info.st_dev;
+  out.inode = info.st_ino;
   return out;
 }
 

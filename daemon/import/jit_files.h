@@ -21,6 +21,7 @@ struct JitFile {
   UniqueFd file;
   std::uint64_t size = 0;
   std::int64_t written_ns = 0;  // CLOCK_REALTIME
+  std::uint64_t device = 0, inode = 0;
 
   // As many bytes as there are.
   std::size_t read_at(std::uint64_t offset, std::span<char> to) const;

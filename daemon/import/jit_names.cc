@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "daemon/foreign/find_jitdump.h"
 #include "daemon/foreign/foreign_plan.h"
 #include "daemon/formats/jitdump.h"
 #include "daemon/formats/perf_map.h"
@@ -42,6 +43,56 @@ std::int64_t wall_of(const profile::RecordingInfo& info, const formats::PerfDesc
   if (description.wall_ns == 0 || time == kTimeMax) return 0;
   return static_cast<std::int64_t>(info.wall_of(time));
 }
+
+// Says functions of one file, in plans of bounded size: a plan is one block of a profile.
+class FileTeller {
+ public:
+  struct Kind {
+    const char* name;
+    bool with_lines;
+    bool timed;  // each counts from its own time; else they count all the time, as inferred
+  };
+  FileTeller(profile::ProfileSink& sink, ProcessId process, const Kind& kind, PlanId& plans, CodeId& codes)
+      : sink_(sink), process_(process), kind_(kind), plans_(plans), codes_(codes) {}
+
+  void tell(std::span<const formats::JitSymbol> symbols) {
+    while (!symbols.empty()) {
+      const std::size_t some = of_a_plan(symbols);
+      tell_plan(symbols.first(some));
+      symbols = symbols.subspan(some);
+    }
+  }
+  ProcessId process() const { return process_; }
+  std::uint64_t told() const { return told_; }
+  std::uint64_t lines_left_out() const { return lines_left_out_; }
+
+ private:
+  static std::size_t of_a_plan(std::span<const formats::JitSymbol> symbols) {
+    std::size_t some = 0, lines = 0;
+    while (some < symbols.size() && some < foreign::kFunctionsOfAPlan && lines < foreign::kLinesOfAPlan)
+      lines += symbols[some++].lines.size();
+    return some;
+  }
+  // The plan is told before the code, so its names come first.
+  void tell_plan(std::span<const formats::JitSymbol> symbols) {
+    foreign::ForeignPlan plan(++plans_, kind_.name, kind_.with_lines,
+                              kind_.timed ? v1::TOLD_BY_JITDUMP : v1::TOLD_BY_PERF_MAP);
+    for (const formats::JitSymbol& symbol : symbols) plan.name(symbol);
+    sink_.on_plan(process_, kTimeMin, plan.plan());
+    lines_left_out_ += plan.lines_left_out();
+    for (const formats::JitSymbol& symbol : symbols)
+      sink_.on_code(process_, kind_.timed ? static_cast<TimeNs>(symbol.timestamp_ns) : kTimeMin,
+                    plan.add(symbol, ++codes_, 0));
+    told_ += symbols.size();
+  }
+
+  profile::ProfileSink& sink_;
+  ProcessId process_;
+  Kind kind_;
+  PlanId& plans_;
+  CodeId& codes_;
+  std::uint64_t told_ = 0, lines_left_out_ = 0;
+};
 
 }  // namespace
 
@@ -95,16 +146,29 @@ Status JitNames::add(const PerfImportOptions& options, std::uint64_t read, const
 
 void JitNames::find(const PerfImportOptions& options, const ObservingSink& seen, ProcessId process, bool here,
                     const Rules& rules) {
-  const auto dump = seen.jitdumps().find(process);
-  if (dump != seen.jitdumps().end()) {
-    const std::string name = dump->second.substr(dump->second.rfind('/') + 1);
-    if (here && add_jitdump(dump->second, process.pid, &rules)) return;
-    if (add_jitdump(options.directory + name, process.pid, &rules)) return;
-    note(fmt::format("{}: the jitdump of process {} could not be used", dump->second, process.pid));
-  }
+  taken_.clear();
+  if (const auto dumps = seen.jitdumps().find(process); dumps != seen.jitdumps().end())
+    find_dumps(options, dumps->second, process, here, rules);
   const std::string map = fmt::format("perf-{}.map", process.pid);
   if (add_perf_map(options.directory + map, process.pid, &rules)) return;
   if (here) (void)add_perf_map("/tmp/" + map, process.pid, &rules);
+}
+
+// Each where it was mapped, else beside the recording.
+void JitNames::find_dumps(const PerfImportOptions& options, const std::vector<std::string>& paths,
+                          ProcessId process, bool here, const Rules& rules) {
+  std::size_t left = foreign::kMostDumps;
+  for (const std::string& path : paths) {
+    if (left-- == 0)
+      return note(fmt::format("process {} has mapped more than {} jitdumps: the others are not read",
+                              process.pid, foreign::kMostDumps));
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (here && add_jitdump(path, process.pid, &rules)) continue;
+    // One that lies there is that of one of them.
+    const std::size_t before = taken_.size();
+    if (add_jitdump(options.directory + name, process.pid, &rules) && taken_.size() > before) continue;
+    note(fmt::format("{}: the jitdump of process {} could not be used", path, process.pid));
+  }
 }
 
 // A recording may be of any number of processes.
@@ -124,6 +188,8 @@ bool JitNames::add_jitdump(const std::string& path, std::int32_t pid, const Rule
     const bool looked_for = rules != nullptr && opened.error().kind == ErrorKind::kNotFound;
     return looked_for ? false : refuse(path, opened.error());
   }
+  // By two names it is one file.
+  if (rules != nullptr && !taken_.emplace(opened->device, opened->inode).second) return true;
   if (opened->size > kMostBytes)
     return refuse(path, exhausted(fmt::format("a jitdump of {} GB is beyond the {} that are read",
                                               opened->size >> 30, kMostBytes >> 30)));
@@ -131,47 +197,37 @@ bool JitNames::add_jitdump(const std::string& path, std::int32_t pid, const Rule
 }
 
 Status JitNames::read_dump(const JitFile& file, formats::JitDumpParser& parser,
-                           const std::function<void(const formats::JitSymbol&)>& take) {
+                           const std::function<void(std::span<const formats::JitSymbol>)>& take) {
   std::vector<char> piece(kPiece);
   for (std::uint64_t at = 0; at < file.size && go_on_;) {
     const std::size_t got = file.read_at(at, piece);
     if (got == 0) break;
     at += got;
     if (Status fed = parser.feed(std::as_bytes(std::span(piece).first(got))); !fed) return fed;
-    for (const formats::JitSymbol& symbol : parser.take()) take(symbol);
+    const std::vector<formats::JitSymbol> symbols = parser.take();
+    if (!symbols.empty()) take(symbols);
   }
   return parser.has_header() ? Status(Ok{}) : invalid("it is too short for a jitdump");
 }
 
-// The plan is told before the code, and the code of all functions may take gigabytes: the file is read once
-// for the names and once for the code.
 bool JitNames::tell_dump(const JitFile& file, const std::string& path, std::int32_t pid) {
-  formats::JitDumpParser names, codes;
-  std::optional<foreign::ForeignPlan> plan;
-  std::uint64_t found = 0, told = 0;
-  bool timed = false;
-  Status read = read_dump(file, names, [&](const formats::JitSymbol& symbol) {
-    timed = timed_ && !names.tsc_timestamps();
-    if (!plan) plan.emplace(++plans_, "jitdump", timed, timed ? v1::TOLD_BY_JITDUMP : v1::TOLD_BY_PERF_MAP);
-    plan->name(symbol);
-    ++found;
+  formats::JitDumpParser parser;
+  std::optional<FileTeller> teller;
+  Status read = read_dump(file, parser, [&](std::span<const formats::JitSymbol> symbols) {
+    const bool timed = timed_ && !parser.tsc_timestamps();
+    const ProcessId process{pid != 0 ? pid : static_cast<std::int32_t>(parser.pid()), 0};
+    if (!teller) teller.emplace(sink_, process, FileTeller::Kind{"jitdump", timed, timed}, plans_, codes_);
+    teller->tell(symbols);
   });
   if (!read) return refuse(path, read.error());
-  if (!plan) return refuse(path, invalid("it names no function"));
-  const ProcessId process{pid != 0 ? pid : static_cast<std::int32_t>(names.pid()), 0};
-  sink_.on_plan(process, kTimeMin, plan->plan());
-  (void)read_dump(file, codes, [&](const formats::JitSymbol& symbol) {
-    if (told == found) return;  // the file grew meanwhile
-    ++told;
-    sink_.on_code(process, timed ? static_cast<TimeNs>(symbol.timestamp_ns) : kTimeMin,
-                  plan->add(symbol, ++codes_, 0));
-  });
+  if (!teller) return refuse(path, invalid("it names no function"));
   ask_to_go_on(file.size);
-  functions_ += told;
-  note(fmt::format("{} functions of process {} are named by {}", told, process.pid, path));
-  if (names.malformed() > 0) note(fmt::format("{}: {} records make no sense", path, names.malformed()));
-  if (plan->lines_left_out() > 0)
-    note(fmt::format("{}: {} lines are more than are kept", path, plan->lines_left_out()));
+  functions_ += teller->told();
+  note(
+      fmt::format("{} functions of process {} are named by {}", teller->told(), teller->process().pid, path));
+  if (parser.malformed() > 0) note(fmt::format("{}: {} records make no sense", path, parser.malformed()));
+  if (teller->lines_left_out() > 0)
+    note(fmt::format("{}: {} lines are more than are kept", path, teller->lines_left_out()));
   return true;
 }
 
@@ -195,13 +251,8 @@ bool JitNames::add_perf_map(const std::string& path, std::int32_t pid, const Rul
     map = formats::parse_perf_map({text.data(), text.size()}, used, true);  // nobody writes any more
   }
   if (map.symbols.empty()) return refuse(path, invalid("it has no line of a perf map"));
-  // The plan is told before the code, and a code object takes several times what its line does: they are made
-  // one by one, once for the names and once for themselves.
-  foreign::ForeignPlan plan(++plans_, "perf map", false, v1::TOLD_BY_PERF_MAP);
-  for (const formats::JitSymbol& symbol : map.symbols) plan.name(symbol);
-  sink_.on_plan({pid, 0}, kTimeMin, plan.plan());
-  for (const formats::JitSymbol& symbol : map.symbols)
-    sink_.on_code({pid, 0}, kTimeMin, plan.add(symbol, ++codes_, 0));
+  FileTeller teller(sink_, {pid, 0}, {"perf map", false, false}, plans_, codes_);
+  teller.tell(map.symbols);
   ask_to_go_on(opened->size);
   functions_ += map.symbols.size();
   note(fmt::format("{} functions of process {} are named by {}", map.symbols.size(), pid, path));

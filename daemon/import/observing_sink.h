@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "daemon/foreign/find_jitdump.h"
 #include "daemon/profile/forwarding_sink.h"
 
 namespace tailor::importer {
@@ -24,7 +26,8 @@ class ObservingSink : public profile::ForwardingSink {
   std::uint64_t samples() const { return samples_; }
   // Processes that were sampled, and the jitdumps that processes mapped.
   const std::set<ProcessId>& processes() const { return processes_; }
-  const std::map<ProcessId, std::string>& jitdumps() const { return jitdumps_; }
+  // No more of one than are read of any (foreign::kMostDumps), and one.
+  const std::map<ProcessId, std::vector<std::string>>& jitdumps() const { return jitdumps_; }
   // When processes began, of those that began while it was recorded.
   const std::map<ProcessId, TimeNs>& forked() const { return forked_; }
 
@@ -35,8 +38,7 @@ class ObservingSink : public profile::ForwardingSink {
   }
   void on_mapping(const profile::MappingRecord& mapping) override {
     const std::string name = mapping.path.substr(mapping.path.rfind('/') + 1);
-    if (name.starts_with("jit-") && name.ends_with(".dump") && jitdumps_.size() < kMostFiles)
-      jitdumps_[mapping.process] = mapping.path;
+    if (name.starts_with("jit-") && name.ends_with(".dump")) note_jitdump(mapping);
     const auto known = build_ids_.find(mapping.path);
     if (!mapping.build_id.empty() || known == build_ids_.end()) return out_.on_mapping(mapping);
     profile::MappingRecord with_id = mapping;
@@ -60,9 +62,16 @@ class ObservingSink : public profile::ForwardingSink {
   }
 
  private:
+  void note_jitdump(const profile::MappingRecord& mapping) {
+    if (jitdumps_.size() >= kMostFiles && !jitdumps_.contains(mapping.process)) return;
+    std::vector<std::string>& of_process = jitdumps_[mapping.process];
+    const bool known = std::ranges::find(of_process, mapping.path) != of_process.end();
+    if (!known && of_process.size() <= foreign::kMostDumps) of_process.push_back(mapping.path);
+  }
+
   static constexpr std::size_t kMostFiles = std::size_t{1} << 20;
   std::map<std::string, std::string> build_ids_;
-  std::map<ProcessId, std::string> jitdumps_;
+  std::map<ProcessId, std::vector<std::string>> jitdumps_;
   std::map<ProcessId, TimeNs> forked_;
   std::set<ProcessId> processes_;
   ProcessId last_process_ = {-2, 0};

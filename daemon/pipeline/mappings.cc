@@ -41,6 +41,13 @@ std::string file_id_of(const capture::Batch& batch, const capture::Event& event)
   return out;
 }
 
+void note_jitdump(ProcessEntry& entry, const std::string& path) {
+  auto& known = entry.jitdumps;
+  if (std::ranges::find(known, path) != known.end()) return;
+  if (known.size() >= ProcessEntry::kMostJitdumps) known.erase(known.begin());
+  known.push_back(path);
+}
+
 }  // namespace
 
 void tell_agent(profile::ProfileSink& sink, const ProcessEntry& entry) {
@@ -87,7 +94,7 @@ void Mappings::map_known(ProcessEntry& entry, const profile::MappingRecord& mapp
 
 // `since`: it was not there before.
 void Mappings::map_file(ProcessEntry& entry, const profile::MappingRecord& mapping, TimeNs since) {
-  if (is_jitdump_name(mapping.path)) entry.jitdump = mapping.path;
+  if (is_jitdump_name(mapping.path)) note_jitdump(entry, mapping.path);
   if (entry.mappings_ended || !entry.files.map(file_of(mapping))) return;
   if (profile::ends_code(profile::mapped_kind(mapping.path)))
     entry.state.end_code(mapping.begin, mapping.begin + mapping.size, since, mapping.time);

@@ -15,7 +15,7 @@ void ProcessLives::named(const capture::Batch& batch, const capture::Event& even
     entry->files.clear();
     ++entry->executed;
     entry->executed_at = event.time;
-    entry->jitdump.clear();
+    entry->jitdumps.clear();
     mappings_.executed(*entry, event.time);
   }
   std::string name(batch.text_of(event));

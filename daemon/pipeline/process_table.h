@@ -86,7 +86,9 @@ struct ProcessEntry {
   std::uint64_t number = 0;       // of all entries: another process of the same pid has another one
   std::uint32_t executed = 0;     // programs, as far as the watermark is
   TimeNs executed_at = kTimeMin;  // the last of them
-  std::string jitdump;            // the last file of such a name that it mapped executable
+  // Files of such a name that it mapped executable, the last ones.
+  static constexpr std::size_t kMostJitdumps = 8;
+  std::vector<std::string> jitdumps;
 };
 
 // One thread. Entries stay where they are until trim() removes them.

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "daemon/clock/host_clock.h"
+#include "daemon/foreign/find_jitdump.h"
 #include "daemon/formats/perf_map.h"
 #include "daemon/os/host_files.h"
 #include "daemon/os/living_folder.h"
@@ -26,11 +28,7 @@ constexpr std::uint64_t kMapPiece = std::uint64_t{256} << 10;  // that is read i
 constexpr std::size_t kMapLines = 4096;                        // of it
 constexpr TimeNs kSecond = 1'000'000'000;
 constexpr TimeNs kLookInterval = kSecond;  // for either file
-// A plan that grows is said again whole. One that has this many functions is left as it is, and what comes
-// later goes into a new one, so that a runtime that compiles all the time costs what it adds.
-constexpr std::size_t kFunctionsOfAPlan = 512;
-constexpr std::size_t kLinesOfAPlan = 8192;
-// A plan is one message, and so is the code of a function: whoever takes them has others to look after.
+// The code of a function is one message: whoever takes it has others to look after.
 constexpr std::size_t kMostLines = 32'768;  // of a function
 constexpr std::size_t kMostCode = std::size_t{4} << 20;
 
@@ -146,20 +144,19 @@ ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names)
 
 void ForeignProcess::executed(TimeNs time) {
   executed_ = read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_MONOTONIC_RAW) - time);
-  dump_ = {};
-  plan_.reset();
-  malformed_told_ = 0;
+  dumps_.clear();
+  left_out_is_told_ = false;
   // Lines that were read stay read, in case the program goes on with the file.
   map_plan_.reset();
   map_file_.reset();
-  functions_ = 0;
-  ++map_instances_;
+  dump_functions_ = map_functions_ = 0;
+  ++instances_;
   next_look_ = next_map_ = kTimeMin;
 }
 
 bool ForeignProcess::is_due(TimeNs now) const {
   if (names_ == NamesFrom::kFunctions) return false;
-  if (dump_.open()) return true;
+  if (!dumps_.empty()) return true;
   return (names_ != NamesFrom::kPerfMap && now >= next_look_) ||
          (names_ != NamesFrom::kJitdump && now >= next_map_);
 }
@@ -168,88 +165,154 @@ std::vector<Speech> ForeignProcess::look(const ForeignMoment& moment) {
   goes_on_ = false;
   const TimeNs now = moment.timeline->to_ns(moment.tsc);
   if (names_ == NamesFrom::kFunctions) return {};
-  if (names_ != NamesFrom::kPerfMap && !dump_.open() && now >= next_look_) {
+  if (names_ != NamesFrom::kPerfMap && now >= next_look_) {
     next_look_ = now + kLookInterval;
     // It may have become another user since.
     uid_ = os::owner_of(directory_).value_or(uid_);
-    dump_.find(os::living_folder(directory_.parent_path(), process_.pid), inner_pid_, uid_);
+    find_dumps(os::living_folder(directory_.parent_path(), process_.pid), {});
   }
-  if (dump_.open()) return look_at_dump(moment);
-  if (now < next_map_ || names_ == NamesFrom::kJitdump) return {};
-  std::vector<Speech> said = look_at_map(false);
-  next_map_ = goes_on_ ? kTimeMin : now + kLookInterval;
+  std::vector<Speech> said = look_at_dumps(moment);
+  if (goes_on_ || now < next_map_ || names_ == NamesFrom::kJitdump) return said;
+  std::ranges::move(look_at_map(false), std::back_inserter(said));
+  next_map_ = map_goes_on_ ? kTimeMin : now + kLookInterval;
   return said;
 }
 
-std::vector<Speech> ForeignProcess::look_at_last(const ForeignMoment& moment, const std::string& dump) {
+std::vector<Speech> ForeignProcess::look_at_last(const ForeignMoment& moment,
+                                                 const std::vector<std::string>& dumps) {
   goes_on_ = false;
   if (names_ == NamesFrom::kFunctions) return {};
-  const bool dumps = names_ != NamesFrom::kPerfMap;
-  if (dumps && !dump_.open()) dump_.find(directory_, inner_pid_, uid_);
-  if (dumps && !dump_.open() && !dump.empty()) dump_.find_at(root_.get(), dump, inner_pid_, uid_);
-  if (dump_.open()) return look_at_dump(moment);
-  if (names_ == NamesFrom::kJitdump) return {};
-  return look_at_map(true);
+  if (names_ != NamesFrom::kPerfMap) find_dumps(directory_, dumps);
+  std::vector<Speech> said = look_at_dumps(moment);
+  if (!goes_on_ && names_ != NamesFrom::kJitdump)
+    std::ranges::move(look_at_map(true), std::back_inserter(said));
+  return said;
 }
 
 Speech ForeignProcess::leave_unread(const std::string& why) {
-  const std::string path = dump_.open() ? dump_.path() : map_path_;
+  const std::string all = files();
   names_ = NamesFrom::kFunctions;
   goes_on_ = false;
-  dump_ = {};
-  plan_.reset();
+  dumps_.clear();
   map_plan_.reset();
   map_file_.reset();
   Speech speech;
   connection_ = registration::kSpeakers;
-  reject(speech, fmt::format("{}: the rest of it is not read: {}", path, why));
+  reject(speech, fmt::format("{}: the rest of it is not read: {}", all, why));
   return speech;
 }
 
+std::size_t ForeignProcess::memory() const {
+  std::size_t bytes = 0;
+  for (const Dump& each : dumps_) bytes += each.file.memory();
+  return bytes;
+}
+
+// Those that say something; the map where there is none.
+std::string ForeignProcess::files() const {
+  std::string out;
+  for (const Dump& each : dumps_) out += (out.empty() ? "" : ", ") + each.file.path();
+  if (out.empty() || map_functions_ > 0) out += (out.empty() ? "" : ", ") + map_path_;
+  return out;
+}
+
 std::string ForeignProcess::source() const {
-  if (dump_.open()) return fmt::format("{} functions are named by {}", functions_, dump_.path());
-  if (functions_ > 0) return fmt::format("{} functions are named by {}", functions_, map_path_);
+  if (!dumps_.empty() || functions() > 0)
+    return fmt::format("{} functions are named by {}", functions(), files());
   return fmt::format("it has mapped no jitdump (jit-{}.dump), and there is no perf map of its user at {}",
                      inner_pid_, map_path_);
 }
 
-std::vector<Speech> ForeignProcess::look_at_dump(const ForeignMoment& moment) {
-  Result<std::vector<formats::JitSymbol>> read = dump_.read();
-  goes_on_ = dump_.goes_on();
-  const std::uint64_t malformed = dump_.malformed() - malformed_told_;
+// Those that the process has mapped, and was seen to map, `seen`.
+void ForeignProcess::find_dumps(const std::filesystem::path& directory,
+                                const std::vector<std::string>& seen) {
+  std::ifstream maps(directory / "maps");
+  std::stringstream text;
+  text << maps.rdbuf();
+  const std::vector<foreign::MappedDump> mapped = foreign::find_jitdumps(text.str(), inner_pid_);
+  std::vector<JitDumpFile> found;
+  for (const foreign::MappedDump& each : mapped) found.emplace_back(directory, each, inner_pid_, uid_);
+  for (const std::string& each : seen) found.emplace_back(root_.get(), each, inner_pid_, uid_);
+  std::erase_if(found, [](const JitDumpFile& each) { return !each.open(); });
+  // Of more than these it is not known which are mapped no more.
+  const bool all = mapped.size() <= foreign::kMostDumps;
+  for (Dump& known : dumps_)
+    known.mapped = !all || std::ranges::any_of(
+                               found, [&](const JitDumpFile& each) { return each.is_same_file(known.file); });
+  for (JitDumpFile& each : found) take_dump(std::move(each));
+}
+
+// One that is mapped no more, and was read to its end, makes room.
+void ForeignProcess::take_dump(JitDumpFile file) {
+  const auto is_known = [&](const Dump& each) { return each.file.is_same_file(file); };
+  if (std::ranges::any_of(dumps_, is_known)) return;
+  if (dumps_.size() >= foreign::kMostDumps) {
+    const auto done =
+        std::ranges::find_if(dumps_, [](const Dump& each) { return !each.mapped && !each.file.goes_on(); });
+    if (done == dumps_.end()) {
+      dumps_left_out_ = true;
+      return;
+    }
+    dumps_.erase(done);
+  }
+  dumps_.push_back({std::move(file)});
+}
+
+// One that has much to say leaves the others to the next look.
+std::vector<Speech> ForeignProcess::look_at_dumps(const ForeignMoment& moment) {
+  std::vector<Speech> said;
+  if (dumps_left_out_ && !std::exchange(left_out_is_told_, true)) {
+    connection_ = registration::kSpeakers;
+    reject(said.emplace_back(),
+           fmt::format("it has mapped more than {} jitdumps: the others are not read", foreign::kMostDumps));
+  }
+  for (std::size_t left = dumps_.size(); left > 0 && !goes_on_; --left) {
+    Dump& next = dumps_[next_dump_++ % dumps_.size()];
+    std::ranges::move(look_at_dump(next, moment), std::back_inserter(said));
+    goes_on_ = next.file.goes_on();
+  }
+  return said;
+}
+
+std::vector<Speech> ForeignProcess::look_at_dump(Dump& dump, const ForeignMoment& moment) {
+  Result<std::vector<formats::JitSymbol>> read = dump.file.read();
+  const std::string& path = dump.file.path();
+  const std::uint64_t malformed = dump.file.malformed() - dump.malformed_told;
   if (read.ok() && read->empty() && malformed == 0) return {};
-  const PlanKind kind{"jitdump", 0, true, v1::TOLD_BY_JITDUMP};
-  Speech speech = hello(kind.engine, kind.instance);
+  const PlanKind kind{"jitdump", true, v1::TOLD_BY_JITDUMP, dump_functions_};
+  Speech speech = hello();
   if (!read.ok()) reject(speech, read.error().message);
   if (malformed > 0) {
-    reject(speech, fmt::format("{}: {} records are invalid", dump_.path(), malformed));
-    malformed_told_ = dump_.malformed();
+    reject(speech, fmt::format("{}: {} records are invalid", path, malformed));
+    dump.malformed_told = dump.file.malformed();
   }
   if (!read.ok()) read = std::vector<formats::JitSymbol>{};
   if (const std::string what = leave_out(*read); !what.empty())
-    reject(speech, fmt::format("{}: {}", dump_.path(), what));
+    reject(speech, fmt::format("{}: {}", path, what));
   ForeignMoment own = moment;
   own.monotonic_ahead += clock_ahead_;
   const auto time = [&](const formats::JitSymbol& symbol) {
-    return tsc_of(symbol.timestamp_ns, dump_.tsc_timestamps(), own);
+    return tsc_of(symbol.timestamp_ns, dump.file.tsc_timestamps(), own);
   };
-  return name_all(std::move(speech), *read, kind, time, plan_);
+  return name_all(std::move(speech), *read, kind, time, dump.plan);
 }
 
 // `last`: nobody ends the line that has no end yet. It counts once, and is no part of what was read: should
 // the rest of it come, it is read again as a whole.
 std::vector<Speech> ForeignProcess::look_at_map(bool last) {
   std::vector<std::string> unread;
+  map_goes_on_ = false;
   std::string text = read_map();
   if (leave_out_long_line(text))
     unread.push_back(fmt::format("{}: a line of more than {} KB is left out", map_path_, kMapPiece >> 10));
   if (const std::size_t some = first_lines(text, kMapLines).size(); some < text.size()) {
     text.resize(some);
-    goes_on_ = true;
+    map_goes_on_ = true;
   }
+  goes_on_ = map_goes_on_;
   const std::size_t lines = text.rfind('\n') + 1;  // 0 where there is none
   const std::uint64_t end = map_read_.at() + text.size();
-  if (!last || goes_on_ || map_rest_end_ == end || map_is_cut_) text.resize(lines);
+  if (!last || map_goes_on_ || map_rest_end_ == end || map_is_cut_) text.resize(lines);
   if (text.size() > lines) map_rest_end_ = end;
   std::size_t used = 0;
   const formats::JitSymbols map = formats::parse_perf_map(text, used, last);
@@ -259,11 +322,11 @@ std::vector<Speech> ForeignProcess::look_at_map(bool last) {
     unread.push_back(
         fmt::format("{}: what is beyond its first {} MB is not read", map_path_, kMaxMapBytes >> 20));
   if (map.symbols.empty() && unread.empty()) return {};
-  const PlanKind kind{"perf map", map_instances_, false, v1::TOLD_BY_PERF_MAP};
+  const PlanKind kind{"perf map", false, v1::TOLD_BY_PERF_MAP, map_functions_};
   Speech speech;
   connection_ = registration::kSpeakers;
   // A file of nonsense makes nobody an engine with a map.
-  if (!map.symbols.empty()) speech = hello(kind.engine, kind.instance);
+  if (!map.symbols.empty()) speech = hello();
   for (std::string& what : unread) reject(speech, std::move(what));
   if (map.symbols.empty()) return {std::move(speech)};
   return name_all(std::move(speech), map.symbols, kind, [](const auto&) { return 0; }, map_plan_);
@@ -276,15 +339,16 @@ std::vector<Speech> ForeignProcess::name_all(Speech first, std::span<const forma
   std::vector<Speech> said;
   Speech speech = std::move(first);
   for (std::size_t at = 0; at < symbols.size();) {
-    if (at > 0) speech = hello(kind.engine, kind.instance);
-    if (!plan || plan->functions() >= kFunctionsOfAPlan || plan->lines() >= kLinesOfAPlan)
-      plan.emplace(++plans_, kind.engine, kind.with_lines, kind.told_by);
+    if (at > 0) speech = hello();
+    if (!plan || plan->functions() >= foreign::kFunctionsOfAPlan || plan->lines() >= foreign::kLinesOfAPlan)
+      plan.emplace(++plans_, kind.name, kind.with_lines, kind.told_by);
     std::vector<v1::CodeObject> codes;
     do {
       codes.push_back(plan->add(symbols[at], ++codes_, time(symbols[at])));
       add_frames(symbols[at], codes.back());
       ++at;
-    } while (at < symbols.size() && codes.size() < kFunctionsOfAPlan && plan->lines() < kLinesOfAPlan);
+    } while (at < symbols.size() && codes.size() < foreign::kFunctionsOfAPlan &&
+             plan->lines() < foreign::kLinesOfAPlan);
     v1::AgentMessage components;
     *components.mutable_plan_load() = plan->plan();
     say(speech, std::move(components));
@@ -294,7 +358,7 @@ std::vector<Speech> ForeignProcess::name_all(Speech first, std::span<const forma
       say(speech, std::move(loaded));
     }
     speech.functions = codes.size();
-    functions_ += codes.size();
+    kind.functions += codes.size();
     goodbye(speech);
     said.push_back(std::exchange(speech, {}));
   }
@@ -333,7 +397,7 @@ std::string ForeignProcess::read_map() {
   size = std::min(size, kMaxMapBytes);
   if (!map_read_.follow(map_file_.get())) forget_map();
   const std::uint64_t left = size - std::min(size, map_read_.at());
-  goes_on_ = left > kMapPiece;
+  map_goes_on_ = left > kMapPiece;
   std::string text(std::min(left, kMapPiece), '\0');
   std::size_t got = 0;
   while (got < text.size()) {
@@ -350,17 +414,18 @@ void ForeignProcess::forget_map() {
   map_rest_end_ = 0;
   cut_is_told_ = in_long_line_ = false;
   map_plan_.reset();
-  functions_ = 0;
-  ++map_instances_;
+  map_functions_ = 0;
+  // What dumps have said stays.
+  if (dumps_.empty()) ++instances_;
 }
 
 // The same instance of an agent: what was said before stays.
-Speech ForeignProcess::hello(const char* engine, std::uint64_t instance) {
+Speech ForeignProcess::hello() {
   registration::PeerConnected hello;
   connection_ = hello.connection = registration::kSpeakers + ++connections_;
   hello.process = process_;
-  hello.hello.set_engine_name(engine);
-  hello.hello.set_instance(fmt::format("{} {}", engine, instance));
+  hello.hello.set_engine_name(dumps_.empty() ? "perf map" : "jitdump");
+  hello.hello.set_instance(fmt::format("names {}", instances_));
   Speech speech;
   speech.events.emplace_back(std::move(hello));
   return speech;

@@ -1,5 +1,5 @@
-// Speaks for a process that has no agent, but names its generated code in perf's conventions: a jitdump that
-// it has mapped, else a perf map (/tmp/perf-PID.map).
+// Speaks for a process that has no agent, but names its generated code in perf's conventions: jitdumps that
+// it has mapped, and a perf map (/tmp/perf-PID.map).
 #pragma once
 
 #include <cstddef>
@@ -48,14 +48,14 @@ class ForeignProcess {
   std::vector<Speech> look(const ForeignMoment& moment);
   // The same after the process has ended: runtimes write some of it, or all, at their end. The last line of a
   // map needs no end then, and a map that was seen and is removed is read to its end.
-  // `dump`: the jitdump that it was seen to map, as it saw it; "" none.
-  std::vector<Speech> look_at_last(const ForeignMoment& moment, const std::string& dump);
+  // `dumps`: the jitdumps that it was seen to map, as it saw them.
+  std::vector<Speech> look_at_last(const ForeignMoment& moment, const std::vector<std::string>& dumps);
   // There was more than the last look has read.
   bool goes_on() const { return goes_on_; }
   // Nothing more is read of its files, and what they took of memory is free.
   Speech leave_unread(const std::string& why);
   // Bytes that it holds of its files.
-  std::size_t memory() const { return dump_.memory(); }
+  std::size_t memory() const;
 
   // It has mapped a jitdump: the next look looks for it.
   void mapped_dump() { next_look_ = kTimeMin; }
@@ -65,22 +65,31 @@ class ForeignProcess {
   void executed(TimeNs time);
 
   // How many functions were named so far; 0: there is neither file, or none to believe.
-  std::size_t functions() const { return functions_; }
+  std::size_t functions() const { return dump_functions_ + map_functions_; }
   // Whose files are believed; UINT32_MAX: it had ended by then.
   std::uint32_t user() const { return uid_; }
   // For the user: where the names come from, or what was looked for.
   std::string source() const;
 
  private:
+  struct Dump {
+    JitDumpFile file;
+    std::optional<foreign::ForeignPlan> plan = {};  // the newest
+    std::uint64_t malformed_told = 0;
+    bool mapped = true;
+  };
   struct PlanKind {
-    const char* engine;
-    std::uint64_t instance;
+    const char* name;
     bool with_lines;
     v1::ToldBy told_by;
+    std::size_t& functions;  // that are named so
   };
   using TimeOf = std::function<std::uint64_t(const formats::JitSymbol&)>;
 
-  std::vector<Speech> look_at_dump(const ForeignMoment& moment);
+  void find_dumps(const std::filesystem::path& directory, const std::vector<std::string>& seen);
+  void take_dump(JitDumpFile file);
+  std::vector<Speech> look_at_dumps(const ForeignMoment& moment);
+  std::vector<Speech> look_at_dump(Dump& dump, const ForeignMoment& moment);
   std::vector<Speech> look_at_map(bool last);
   std::vector<Speech> name_all(Speech first, std::span<const formats::JitSymbol> symbols,
                                const PlanKind& kind, const TimeOf& time,
@@ -88,7 +97,8 @@ class ForeignProcess {
   bool leave_out_long_line(std::string& text);
   std::string read_map();
   void forget_map();
-  Speech hello(const char* engine, std::uint64_t instance);
+  std::string files() const;
+  Speech hello();
   void goodbye(Speech& speech);
   void reject(Speech& speech, std::string what);
   void say(Speech& speech, v1::AgentMessage message);
@@ -103,21 +113,22 @@ class ForeignProcess {
   std::filesystem::path directory_;  // in /proc
   std::int32_t inner_pid_;
   std::string map_path_;
-  JitDumpFile dump_;
-  std::optional<foreign::ForeignPlan> plan_;  // of the dump, the newest
-  std::uint64_t malformed_told_ = 0;
+  std::vector<Dump> dumps_;
+  std::size_t next_dump_ = 0;  // whose turn it is
+  bool dumps_left_out_ = false, left_out_is_told_ = false;
   UniqueFd map_file_;               // the newest that was believed; it may be removed by now
   ReadMark map_read_;               // whole lines
   std::uint64_t map_rest_end_ = 0;  // where the line ended that was taken without an end, 0: none was
   bool map_is_cut_ = false, cut_is_told_ = false;  // it is longer than what is read of any
   bool in_long_line_ = false;                      // what comes next is the rest of a line that is left out
+  bool map_goes_on_ = false;
   std::optional<foreign::ForeignPlan> map_plan_;
-  std::uint64_t map_instances_ = 0;
+  std::uint64_t instances_ = 0;  // what one has said ends with it
   TimeNs next_look_ = kTimeMin, next_map_ = kTimeMin;
   bool goes_on_ = false;
   std::uint64_t connections_ = 0, plans_ = 0, codes_ = 0;
   registration::ConnectionId connection_ = registration::kSpeakers;  // of the speech that is made
-  std::size_t functions_ = 0;
+  std::size_t dump_functions_ = 0, map_functions_ = 0;
 };
 
 }  // namespace tailor::session

@@ -71,7 +71,7 @@ void ForeignProcesses::look(const Moment& moment) {
     }
     if (moment.ending || is_over(each->first, moment)) {
       followed.over = true;
-      followed.dump = entry == nullptr ? std::string() : entry->jitdump;
+      followed.seen_dumps = entry == nullptr ? std::vector<std::string>() : entry->jitdumps;
       // What it mapped is known for certain when everything was read.
       followed.may_come_back = moment.ending && !moment.all_read;
     }
@@ -99,10 +99,10 @@ void ForeignProcesses::look_at(Followed& followed) {
   followed.last = followed.over;
   followed.reading->busy = true;
   threads_.add(followed.user, [reading = followed.reading, timeline = timeline_, last = followed.over,
-                               dump = followed.dump] {
+                               dumps = followed.seen_dumps] {
     const ForeignMoment moment = ForeignMoment::now(*timeline);
     std::vector<Speech> said =
-        last ? reading->process.look_at_last(moment, dump) : reading->process.look(moment);
+        last ? reading->process.look_at_last(moment, dumps) : reading->process.look(moment);
     for (Speech& each : said) {
       reading->functions += each.functions;
       reading->said.push_back(std::move(each));

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/clock/timeline.h"
 #include "daemon/os/os.h"
@@ -101,7 +102,7 @@ class ForeignProcesses {
     bool look_for_dump = false;         // ... which is to be told when nobody reads
     bool over = false, last = false;    // it has ended; and that look is the last
     bool may_come_back = false;         // it may have mapped a dump that is not known yet
-    std::string dump;
+    std::vector<std::string> seen_dumps;
     std::string source;
     std::size_t memory = 0;  // as of the last look
   };

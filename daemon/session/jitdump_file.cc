@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
-#include "daemon/foreign/find_jitdump.h"
+#include "daemon/os/maps_path.h"
 #include "daemon/session/own_file.h"
 #include "proto/base/errors.h"
 
@@ -21,27 +19,25 @@ constexpr std::size_t kEnoughSymbols = 1024;
 
 }  // namespace
 
-bool JitDumpFile::find(const std::filesystem::path& directory, std::int32_t pid, std::uint32_t uid) {
-  std::ifstream maps(directory / "maps");
-  std::stringstream text;
-  text << maps.rdbuf();
-  const auto mapped = foreign::find_jitdump(text.str(), pid);
-  if (!mapped) return false;
-  // What is mapped, whatever lies under its name now; only the privileged may open it that way.
+// What is mapped, whatever lies under its name now; only the privileged may open it that way.
+JitDumpFile::JitDumpFile(const std::filesystem::path& directory, const foreign::MappedDump& mapped,
+                         std::int32_t pid, std::uint32_t uid)
+    : path_(os::path_of_maps(mapped.path)), pid_(pid) {
   std::uint64_t size = 0;
-  file_ = open_own_file(directory / "map_files" / mapped->range, uid, 0, size);
-  if (!file_) file_ = open_own_file(directory.string() + "/root" + mapped->path, uid, O_NOFOLLOW, size);
-  path_ = mapped->path;
-  pid_ = pid;
-  return open();
+  file_ = open_own_file(directory / "map_files" / mapped.range, uid, 0, size);
+  if (!file_) file_ = open_own_file(directory.string() + "/root" + path_, uid, O_NOFOLLOW, size);
 }
 
-bool JitDumpFile::find_at(int root, const std::string& path, std::int32_t pid, std::uint32_t uid) {
+JitDumpFile::JitDumpFile(int root, const std::string& path, std::int32_t pid, std::uint32_t uid)
+    : path_(path), pid_(pid) {
   std::uint64_t size = 0;
   file_ = open_own_file_at(root, path, uid, O_NOFOLLOW, size);
-  path_ = path;
-  pid_ = pid;
-  return open();
+}
+
+bool JitDumpFile::is_same_file(const JitDumpFile& other) const {
+  struct stat ours{}, theirs{};
+  return ::fstat(file_.get(), &ours) == 0 && ::fstat(other.file_.get(), &theirs) == 0 &&
+         ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
 Result<std::vector<formats::JitSymbol>> JitDumpFile::read() {

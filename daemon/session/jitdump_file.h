@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/foreign/find_jitdump.h"
 #include "daemon/formats/jitdump.h"
 #include "daemon/session/read_mark.h"
 #include "proto/base/result.h"
@@ -19,12 +20,13 @@ class JitDumpFile {
   // More is not read of one dump, however often it is written again; the error says so.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
 
-  // Finds the dump that the process has mapped. `directory` is its folder in /proc, `pid` its number as it
-  // sees itself, `uid` its user. True once there is one that can be opened.
-  bool find(const std::filesystem::path& directory, std::int32_t pid, std::uint32_t uid);
+  // A dump that the process has mapped. `directory` is its folder in /proc, `pid` its number as it sees
+  // itself, `uid` its user. It is open unless the file cannot be opened, or is not to be believed.
+  JitDumpFile(const std::filesystem::path& directory, const foreign::MappedDump& mapped, std::int32_t pid,
+              std::uint32_t uid);
 
   // The same by its path as the process saw it, inside of the process's root directory.
-  bool find_at(int root, const std::string& path, std::int32_t pid, std::uint32_t uid);
+  JitDumpFile(int root, const std::string& path, std::int32_t pid, std::uint32_t uid);
 
   // Takes what was written since the last call, or a part of it that is worth one look. A dump that was
   // written again is taken from its begin. An error, once, if it is no jitdump of this process; nothing more
@@ -34,6 +36,8 @@ class JitDumpFile {
   bool goes_on() const { return goes_on_; }
 
   bool open() const { return static_cast<bool>(file_); }
+  // By any name.
+  bool is_same_file(const JitDumpFile& other) const;
   const std::string& path() const { return path_; }  // as the process sees it
   bool tsc_timestamps() const { return parser_.tsc_timestamps(); }
   std::size_t memory() const { return parser_.memory(); }

@@ -22,8 +22,8 @@ struct ProcessMatch {
 
 // Where the names of generated code come from in a process that has no agent.
 enum class NamesFrom {
-  kAuto,       // the jitdump that it has mapped, else its perf map
-  kJitdump,    // that alone
+  kAuto,       // the jitdumps that it has mapped, and its perf map
+  kJitdump,    // those alone
   kPerfMap,    // that alone
   kFunctions,  // neither: symbols of files only
 };

@@ -11,7 +11,7 @@ namespace tailor::session {
 // One thread.
 class ReadMark {
  public:
-  std::uint64_t at() const { return at_; }  // so many bytes were read
+  std::uint64_t at() const { return at_; }  // bytes that were read
   // These bytes were read, behind the others.
   void took(std::string_view bytes);
   // Whether `file` is the one that was read: its device and inode, its first bytes, and the last of those

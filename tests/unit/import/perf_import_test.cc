@@ -10,10 +10,15 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "daemon/formats/perf_map.h"
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/function_report.h"
+#include "daemon/store/file_writer.h"
 #include "tests/support/record_encoder.h"
 
 namespace tailor::importer {
@@ -68,6 +73,26 @@ class PerfImportTest : public testing::Test {
     return std::ranges::any_of(imported.notes,
                                [&](const std::string& note) { return note.find(text) != note.npos; });
   }
+  static std::string dump_of(const std::vector<std::pair<std::string, std::uint64_t>>& functions) {
+    std::string dump;
+    const auto put_dump = [&dump](auto... values) {
+      (dump.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
+    };
+    put_dump(0x4A695444u, 1u, 40u, 62u, 0u, static_cast<std::uint32_t>(kPid), std::uint64_t{0},
+             std::uint64_t{0});
+    for (const auto& [name, address] : functions) {
+      put_dump(0u, static_cast<std::uint32_t>(16 + 40 + name.size() + 1 + 64), std::uint64_t{1});
+      put_dump(static_cast<std::uint32_t>(kPid), static_cast<std::uint32_t>(kPid), address, address,
+               std::uint64_t{64}, std::uint64_t{0});
+      dump += name + std::string(1 + 64, '\0');
+    }
+    return dump;
+  }
+  void map_dump(const std::string& path) {
+    RecordBytes mapped(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+    mapped.u32(kPid).u32(kPid).u64(0x100000).u64(0x1000).u64(0).u64s({0, 0, 0}).u32(5).u32(2);
+    add(mapped.text(path).u32(kPid).u32(kPid).u64(50));
+  }
   void round() { add(RecordBytes(68, 0)); }
 
   Result<query::Profile> load() {
@@ -77,16 +102,17 @@ class PerfImportTest : public testing::Test {
           options.functions = true;
           return options;
         }(),
-        [this](query::ProfileLoader& loader) -> Status {
-          store::MemoryInput input({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});
-          PerfImportOptions options;
-          options.directory = folder;
-          options.written_ns = written_ns;
-          auto done = import_perf_data(input, loader, options);
-          if (!done) return done.error();
-          imported = *std::move(done);
-          return Ok{};
-        });
+        [this](query::ProfileLoader& loader) -> Status { return import_into(loader); });
+  }
+  Status import_into(profile::ProfileSink& sink) {
+    store::MemoryInput input({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});
+    PerfImportOptions options;
+    options.directory = folder;
+    options.written_ns = written_ns;
+    auto done = import_perf_data(input, sink, options);
+    if (!done) return done.error();
+    imported = *std::move(done);
+    return Ok{};
   }
   std::map<std::string, query::FunctionRow> functions() {
     std::map<std::string, query::FunctionRow> out;
@@ -195,23 +221,9 @@ TEST_F(PerfImportTest, AMapThatCannotBeUsedIsSaid) {
 }
 
 TEST_F(PerfImportTest, ADumpThatTheProcessMappedNamesGeneratedCode) {
-  std::string dump;
-  const auto put_dump = [&dump](auto... values) {
-    (dump.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
-  };
-  put_dump(0x4A695444u, 1u, 40u, 62u, 0u, static_cast<std::uint32_t>(kPid), std::uint64_t{0},
-           std::uint64_t{0});
-  for (std::uint64_t i = 0; i < 2; ++i) {
-    const std::string name = i == 0 ? "first" : "other";
-    put_dump(0u, static_cast<std::uint32_t>(16 + 40 + name.size() + 1 + 64), std::uint64_t{1});
-    put_dump(static_cast<std::uint32_t>(kPid), static_cast<std::uint32_t>(kPid), kCode + 64 * i,
-             kCode + 64 * i, std::uint64_t{64}, i);
-    dump += name + std::string(1 + 64, '\0');
-  }
+  const std::string dump = dump_of({{"first", kCode}, {"other", kCode + 64}});
   std::ofstream(folder + "jit-4711.dump") << dump;
-  RecordBytes mapped(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
-  mapped.u32(kPid).u32(kPid).u64(0x100000).u64(0x1000).u64(0).u64s({0, 0, 0}).u32(5).u32(2);
-  add(mapped.text("/nowhere/jit-4711.dump").u32(kPid).u32(kPid).u64(50));
+  map_dump("/nowhere/jit-4711.dump");
   sample(100, kCode + 70, {});
   auto rows = functions();
   EXPECT_EQ(imported.jit_functions, 2u);
@@ -221,6 +233,65 @@ TEST_F(PerfImportTest, ADumpThatTheProcessMappedNamesGeneratedCode) {
   std::ofstream(folder + "perf-4711.map") << "7000 100 of_the_map\n";
   EXPECT_DOUBLE_EQ(functions()["of_the_map"].cost.share, 1);
   EXPECT_TRUE(noted("names no function"));
+}
+
+TEST_F(PerfImportTest, AllDumpsThatTheProcessMappedAndItsMapNameCode) {
+  for (const char* each : {"a", "b", "c"}) std::filesystem::create_directories(folder + each);
+  std::ofstream(folder + "a/jit-4711.dump") << dump_of({{"first", 0x10000}});
+  std::ofstream(folder + "b/jit-4711.dump") << dump_of({{"other", 0x20000}});
+  std::filesystem::create_hard_link(folder + "a/jit-4711.dump", folder + "c/jit-4711.dump");
+  std::ofstream(folder + "perf-4711.map") << "30000 40 of_the_map\n";
+  for (const char* each : {"a", "b", "c", "a"}) map_dump(folder + each + "/jit-4711.dump");
+  map_dump("/nowhere/jit-4711.dump");
+  for (const std::uint64_t address : {0x10010, 0x20010, 0x30010}) sample(address, address, {});
+  auto rows = functions();
+  EXPECT_EQ(imported.jit_functions, 3u) << "each once";
+  for (const char* each : {"first", "other", "of_the_map"}) EXPECT_NEAR(rows[each].cost.share, 1.0 / 3, 1e-9);
+  EXPECT_TRUE(noted("/nowhere/jit-4711.dump: the jitdump of process 4711 could not be used"));
+}
+
+TEST_F(PerfImportTest, OfMoreDumpsThanAreReadTheRestIsSaid) {
+  for (int i = 0; i < 10; ++i) {
+    std::filesystem::create_directories(folder + std::to_string(i));
+    const std::string path = folder + std::to_string(i) + "/jit-4711.dump";
+    std::ofstream(path) << dump_of({{"f", 0x10000 + 0x1000u * static_cast<unsigned>(i)}});
+    map_dump(path);
+  }
+  sample(100, 0x10010, {});
+  ASSERT_TRUE(load().ok());
+  EXPECT_EQ(imported.jit_functions, 8u);
+  EXPECT_TRUE(noted("more than 8 jitdumps"));
+}
+
+// What a runtime may name at most. The profile is read with the budget that every report has.
+TEST_F(PerfImportTest, AMillionNamesAreWrittenAndRead) {
+  constexpr std::uint64_t kNames = formats::kMaxJitSymbols;
+  {
+    std::ofstream map(folder + "perf-4711.map");
+    for (std::uint64_t i = 0; i <= kNames; ++i)
+      map << std::hex << 0x100000 + 0x40 * i
+          << " 40 a_function_of_a_runtime_with_a_name_of_quite_some_length_" << i << '\n';
+  }
+  for (const std::uint64_t i : {std::uint64_t{0}, std::uint64_t{65'536}, kNames - 1})
+    sample(100 + i, 0x100010 + 0x40 * i, {});
+  auto writer = store::FileWriter::create(folder + "out.tailor", {});
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(import_into(**writer).ok());
+  ASSERT_TRUE((*writer)->finish().ok());
+  EXPECT_EQ((*writer)->stats().lost_blocks, 0u);
+  EXPECT_EQ(imported.jit_functions, kNames);
+  EXPECT_TRUE(noted("1 lines could not be used")) << "the last one is beyond what is read";
+  query::LoadOptions options;
+  options.functions = true;
+  const auto profile = query::Profile::load_file(folder + "out.tailor", options);
+  ASSERT_TRUE(profile.ok()) << profile.error().message;
+  const auto report = query::function_report(*profile, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  std::set<std::string> names;
+  for (const query::FunctionRow& row : report->functions) names.insert(row.name);
+  EXPECT_EQ(names, (std::set<std::string>{"a_function_of_a_runtime_with_a_name_of_quite_some_length_0",
+                                          "a_function_of_a_runtime_with_a_name_of_quite_some_length_10000",
+                                          "a_function_of_a_runtime_with_a_name_of_quite_some_length_fffff"}));
 }
 
 // Each count of a group is a sample of its event.

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/foreign/find_jitdump.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/session/foreign_processes.h"
 #include "daemon/session/speech.h"
@@ -52,6 +53,8 @@ class ForeignProcessTest : public testing::Test {
     std::remove(map.c_str());
     std::remove(dump.c_str());
     if (mapped != MAP_FAILED) ::munmap(mapped, 4096);
+    for (void* each : others) ::munmap(each, 4096);
+    std::filesystem::remove_all(folder);
   }
 
   ForeignMoment at(TimeNs time) const { return {static_cast<std::uint64_t>(time), &timeline, kAhead}; }
@@ -59,9 +62,10 @@ class ForeignProcessTest : public testing::Test {
   void tell(ForeignProcess& foreign, const ForeignMoment& moment) {
     for (Speech& each : foreign.look(moment)) say(std::move(each), moment.tsc, pipeline);
   }
-  void tell_last(ForeignProcess& foreign, const ForeignMoment& moment, const std::string& mapped_dump) {
+  void tell_last(ForeignProcess& foreign, const ForeignMoment& moment,
+                 const std::vector<std::string>& mapped_dumps = {}) {
     do {
-      for (Speech& each : foreign.look_at_last(moment, mapped_dump))
+      for (Speech& each : foreign.look_at_last(moment, mapped_dumps))
         say(std::move(each), moment.tsc, pipeline);
     } while (foreign.goes_on());
   }
@@ -80,6 +84,17 @@ class ForeignProcessTest : public testing::Test {
     mapped = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
     ASSERT_NE(mapped, MAP_FAILED);
     ::close(file);
+  }
+  // One more, of the same name, with one function.
+  std::string other_dump(const std::string& function, std::uint64_t address, TimeNs time) {
+    std::filesystem::create_directories(folder + std::to_string(others.size()));
+    const std::string first = std::exchange(
+        dump, folder + std::to_string(others.size()) + "/jit-" + std::to_string(process.pid) + ".dump");
+    void* const before = std::exchange(mapped, MAP_FAILED);
+    begin_dump(static_cast<std::uint32_t>(process.pid));
+    load(function, address, time);
+    others.push_back(std::exchange(mapped, before));
+    return std::exchange(dump, first);
   }
   void load(const std::string& name, std::uint64_t address, TimeNs time, std::uint32_t size = 0x40) {
     std::ofstream file(dump, std::ios::app | std::ios::binary);
@@ -126,6 +141,8 @@ class ForeignProcessTest : public testing::Test {
   const ProcessId process{::getpid(), 1};
   std::string map, dump;
   void* mapped = MAP_FAILED;
+  std::vector<void*> others;
+  const std::string folder = testing::TempDir() + "/dumps_" + std::to_string(process.pid) + "/";
   clock::Timeline timeline;
   test::CollectingSink sink;
   pipeline::Pipeline pipeline{sink};
@@ -184,8 +201,6 @@ TEST_F(ForeignProcessTest, AProgramThatIsExecutedHasADumpOfItsOwn) {
   begin_dump(static_cast<std::uint32_t>(process.pid));
   load("new", 0x20000, 200);
   load("newer", 0x30000, 210);
-  tell(foreign, at(250));
-  EXPECT_EQ(foreign.functions(), 1u) << "nobody has said so yet";
   foreign.executed(raw_now());
   tell(foreign, at(300));
   EXPECT_EQ(foreign.functions(), 2u);
@@ -211,7 +226,7 @@ TEST_F(ForeignProcessTest, WhatIsWrittenAtTheEndIsReadThen) {
   ForeignProcess foreign(os::real(), process);
   tell(foreign, at(10));
   std::ofstream(map) << "10000 40 one\n";
-  tell_last(foreign, at(20), "");
+  tell_last(foreign, at(20));
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
@@ -222,7 +237,7 @@ TEST_F(ForeignProcessTest, TheLastLineOfAMapNeedsNoEndAtTheEnd) {
   tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 1u) << "somebody may still write it";
   for (int i = 0; i < 2; ++i) {
-    tell_last(foreign, at(7 * kSecond), "");
+    tell_last(foreign, at(7 * kSecond));
     EXPECT_EQ(foreign.functions(), 2u) << "once";
   }
   script.sample(process.pid, process.pid, 8 * kSecond, 0xf010);
@@ -235,17 +250,17 @@ TEST_F(ForeignProcessTest, TheLastLineOfAMapNeedsNoEndAtTheEnd) {
 TEST_F(ForeignProcessTest, AMapWithoutAnyEndOfALineIsReadAtTheEnd) {
   std::ofstream(map) << "10000 40 one";
   ForeignProcess foreign(os::real(), process);
-  tell_last(foreign, at(20), "");
+  tell_last(foreign, at(20));
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, ALineThatGoesOnAfterTheEndIsReadAsAWhole) {
   std::ofstream(map) << "10000 4";
   ForeignProcess foreign(os::real(), process);
-  tell_last(foreign, at(20), "");
+  tell_last(foreign, at(20));
   EXPECT_EQ(foreign.functions(), 0u);
   std::ofstream(map, std::ios::app) << "0 one\n";
-  tell_last(foreign, at(30), "");
+  tell_last(foreign, at(30));
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
@@ -257,7 +272,7 @@ TEST_F(ForeignProcessTest, AMapThatIsRemovedIsReadToItsEnd) {
   std::remove(map.c_str());
   tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 1u);
-  tell_last(foreign, at(7 * kSecond), "");
+  tell_last(foreign, at(7 * kSecond));
   EXPECT_EQ(foreign.functions(), 2u);
 }
 
@@ -267,7 +282,7 @@ TEST_F(ForeignProcessTest, AMapThatIsEmptiedAndRemovedKeepsWhatWasRead) {
   tell(foreign, at(10));
   std::filesystem::resize_file(map, 0);
   std::remove(map.c_str());
-  tell_last(foreign, at(6 * kSecond), "");
+  tell_last(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
@@ -277,7 +292,7 @@ TEST_F(ForeignProcessTest, AnotherProgramHasNothingOfAMapThatIsRemoved) {
   tell(foreign, at(10));
   std::remove(map.c_str());
   foreign.executed(raw_now());
-  tell_last(foreign, at(6 * kSecond), "");
+  tell_last(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 0u);
 }
 
@@ -324,8 +339,8 @@ TEST_F(ForeignProcessTest, EveryLineOfAMapThatIsNotReadIsCountedOnce) {
   tell(foreign, at(18 * kSecond));
   pipeline.flush(19 * kSecond);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 3u);
-  tell_last(foreign, at(24 * kSecond), "");
-  tell_last(foreign, at(25 * kSecond), "");
+  tell_last(foreign, at(24 * kSecond));
+  tell_last(foreign, at(25 * kSecond));
   pipeline.flush(30 * kSecond);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 4u);
   EXPECT_EQ(foreign.functions(), 1u);
@@ -345,7 +360,7 @@ TEST_F(ForeignProcessTest, ALargeMapIsReadInPieces) {
   EXPECT_LT(first, 30'000u) << "more than a piece";
   tell(foreign, at(11));
   EXPECT_GT(foreign.functions(), first) << "the next one does not wait";
-  tell_last(foreign, at(12), "");
+  tell_last(foreign, at(12));
   EXPECT_EQ(foreign.functions(), 60'000u);
 }
 
@@ -368,7 +383,7 @@ TEST_F(ForeignProcessTest, OfAMapThatIsTooLongTheBeginningIsReadAndTheRestIsSaid
   ForeignProcess foreign(os::real(), process);
   tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 1u);
-  tell_last(foreign, at(6 * kSecond), "");
+  tell_last(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 1u);
   pipeline.flush(7 * kSecond);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 2u) << "with the line that is none";
@@ -380,7 +395,7 @@ TEST_F(ForeignProcessTest, ADumpThatWasSeenMappedIsFoundWhenItIsMappedNoMore) {
   begin_dump(static_cast<std::uint32_t>(process.pid));
   load("one", 0x10000, 100);
   ::munmap(std::exchange(mapped, MAP_FAILED), 4096);
-  tell_last(foreign, at(200), dump);
+  tell_last(foreign, at(200), {dump});
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
@@ -611,6 +626,100 @@ TEST_F(ForeignProcessTest, AMapOfNonsenseSaysNothing) {
   tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 0u);
   EXPECT_TRUE(sink.processes.empty());
+}
+
+TEST_F(ForeignProcessTest, AllDumpsAndTheMapNameCode) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("one", 0x10000, 100);
+  std::ofstream(map) << "30000 40 three\n";
+  ForeignProcess foreign(os::real(), process);
+  tell(foreign, at(150));
+  EXPECT_EQ(foreign.functions(), 2u);
+  other_dump("two", 0x20000, 200);
+  foreign.mapped_dump();
+  tell(foreign, at(250));
+  EXPECT_EQ(foreign.functions(), 3u);
+  std::ofstream(map, std::ios::app) << "40000 40 four\n";
+  load("five", 0x50000, 300);
+  tell(foreign, at(2 * kSecond));
+  tell(foreign, at(4 * kSecond));
+  EXPECT_EQ(foreign.functions(), 5u) << "each once";
+  for (const std::uint64_t address : {0x10010, 0x20010, 0x30010, 0x40010, 0x50010})
+    script.sample(process.pid, process.pid, 5 * kSecond, address);
+  script.read();
+  pipeline.flush(10 * kSecond);
+  EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"one:0", "two:0", "three", "four", "five:0"}));
+  EXPECT_TRUE(sink.unloads.empty());
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
+  const std::size_t temporary = testing::TempDir().size();
+  for (const std::string& each : {dump.substr(temporary), folder.substr(temporary), map})
+    EXPECT_NE(foreign.source().find(each), std::string::npos) << foreign.source();
+}
+
+TEST_F(ForeignProcessTest, AMapThatIsWrittenAgainLeavesWhatDumpsHaveSaid) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("one", 0x10000, 100);
+  std::ofstream(map) << "30000 40 three\n";
+  ForeignProcess foreign(os::real(), process);
+  tell(foreign, at(150));
+  std::ofstream(map) << "40000 40 four\n";
+  tell(foreign, at(2 * kSecond));
+  EXPECT_EQ(foreign.functions(), 2u);
+  script.sample(process.pid, process.pid, 3 * kSecond, 0x10010);
+  script.sample(process.pid, process.pid, 3 * kSecond, 0x40010);
+  script.read();
+  pipeline.flush(10 * kSecond);
+  EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"one:0", "four"}));
+}
+
+// The same path, another file: what the old one had is read to its end.
+TEST_F(ForeignProcessTest, ADumpThatTakesThePlaceOfTheOtherIsReadToo) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("one", 0x10000, 100);
+  ForeignProcess foreign(os::real(), process);
+  tell(foreign, at(150));
+  load("last", 0x20000, 200);
+  std::remove(dump.c_str());
+  others.push_back(mapped);
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("new", 0x30000, 300);
+  tell(foreign, at(2 * kSecond));
+  EXPECT_EQ(foreign.functions(), 3u);
+}
+
+TEST_F(ForeignProcessTest, AllDumpsThatWereSeenMappedAreReadAtTheEnd) {
+  const std::string one = other_dump("one", 0x10000, 100), two = other_dump("two", 0x20000, 100);
+  ::munmap(others[0], 4096);
+  ::munmap(others[1], 4096);
+  others.clear();
+  std::ofstream(map) << "30000 40 three\n";
+  ForeignProcess foreign(os::real(), process);
+  tell_last(foreign, at(200), {one, two, one});
+  tell_last(foreign, at(300), {one, two});
+  EXPECT_EQ(foreign.functions(), 3u);
+}
+
+// Those that are done and mapped no more make room for others.
+TEST_F(ForeignProcessTest, ManyDumpsAreReadAFewAtATime) {
+  pipeline.on_known_process({process, "this"});
+  ForeignProcess foreign(os::real(), process);
+  std::uint64_t made = 0;
+  const auto make = [&](std::size_t dumps) {
+    for (; dumps > 0; --dumps) other_dump("f", 0x10000 + 0x1000 * ++made, 100);
+  };
+  make(foreign::kMostDumps);
+  tell(foreign, at(2 * kSecond));
+  EXPECT_EQ(foreign.functions(), foreign::kMostDumps);
+  make(2);
+  tell(foreign, at(4 * kSecond));
+  tell(foreign, at(6 * kSecond));
+  EXPECT_EQ(foreign.functions(), foreign::kMostDumps);
+  pipeline.flush(7 * kSecond);
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u) << "the rest is said, once";
+  for (std::size_t i = 0; i < foreign::kMostDumps; ++i) ::munmap(others[i], 4096);
+  others.erase(others.begin(), others.begin() + foreign::kMostDumps);
+  tell(foreign, at(8 * kSecond));
+  EXPECT_EQ(foreign.functions(), foreign::kMostDumps + 2);
 }
 
 TEST_F(ForeignProcessTest, AMapThatIsALinkIsNotBelieved) {
