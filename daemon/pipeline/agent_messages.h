@@ -86,6 +86,7 @@ class AgentMessages {
   Status take_plan(const Said& said, const v1::Plan& plan);
   void tell_plan(const Said& said, const v1::Plan& plan);
   Status take_code(const Said& said, const v1::CodeObject& code);
+  Status tell_without_keeping(const Said& said, TimeNs time, const v1::CodeObject& code, const Error& full);
   void tell_code(const Said& said, TimeNs time, const v1::CodeObject& code);
   Status take_code_unload(const Said& said, CodeId id);
   Status begin_execution(const Said& said, const v1::ExecutionBegin& begin);

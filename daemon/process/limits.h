@@ -8,12 +8,13 @@
 namespace tailor::process {
 
 struct Limits {
-  std::uint32_t levels = 16;            // of a plan
-  std::uint32_t components = 1u << 22;  // of a level
-  std::uint32_t undescribed = 65536;    // of a level of which nothing is said but their number
-  std::uint32_t pipelines = 65535;      // of a plan; an attribution has 16 bits for them
-  std::size_t plans = 65536;            // live and retained
-  std::size_t code_objects = 65536;     // live
+  std::uint32_t levels = 16;             // of a plan
+  std::uint32_t components = 1u << 22;   // of a level
+  std::uint32_t undescribed = 65536;     // of a level of which nothing is said but their number
+  std::uint32_t pipelines = 65535;       // of a plan; an attribution has 16 bits for them
+  std::size_t plans = 65536;             // live and retained
+  std::size_t code_objects = 65536;      // live
+  std::size_t foreign_codes = 1u << 20;  // of jitdumps and perf maps, told ever: a reader takes no more
   std::size_t retired_code = 16384;     // unloaded, until the watermark has passed: looked through by samples
   std::size_t code_bytes = 256u << 20;  // of one object: the range it claims
   std::size_t bytes = 256u << 20;       // of row tables and machine code, live and retained
