@@ -44,6 +44,8 @@ std::string function_text(const std::string& name, const query::Function& functi
   const std::string object = object_text(function, terminal);
   const std::string shown = escape_line(name, terminal.ascii);
   if (columns(shown) + columns(object) <= room) return shown + object;
+  // Why it has no name is said as far as there is room.
+  if (function.name.empty()) return cut(shown + object, room, terminal.ascii);
   const std::size_t left = room > kNameRoom + columns(object) ? room - columns(object) : room;
   return cut(shown, left, terminal.ascii) + (left < room ? object : "");
 }

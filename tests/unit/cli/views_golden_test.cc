@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "daemon/query/reports/function_report.h"
 #include "daemon/query/sums/memory_points.h"
 #include "daemon/serve/views.h"
 #include "tests/support/profile_bytes.h"
@@ -66,6 +67,55 @@ std::string memory_text(std::size_t width) {
          render(profile, *report, plain(width));
 }
 
+// Functions with a name, and without one for each reason that no host has a part in.
+void give_nameless(profile::ProfileSink& sink) {
+  constexpr std::uint64_t kNamed = 0x4000'0000, kGone = 0x5000'0000, kNone = 0x6000'0000, kPart = 0x6800'0000,
+                          kCode = 0x7000'0000;
+  test::give_context(sink);
+  const auto map = [&](std::uint64_t begin, const char* path, const char* build_id) {
+    sink.on_mapping({test::kSampleProcess, test::kSampleStart, begin, 0x10000, 0, path, build_id});
+  };
+  map(kNamed, "/nowhere/libnamed.so", "b1");
+  map(kGone, "/nowhere/libgone.so", "b2");
+  map(kNone, "/nowhere/libnone.so", "");
+  map(kPart, "/nowhere/libpart.so", "");
+  sink.on_names({"/nowhere/libnamed.so", "b1", {{0x10, 0x100, 0x10, "hot_loop", ""}}});
+  sink.on_names({"/nowhere/libnone.so", "", {}});
+  sink.on_names({"/nowhere/libpart.so", "", {{0x1000, 0x100, 0x1000, "elsewhere", ""}}});
+  v1::CodeObject code = test::sample_code();
+  code.set_id(9);
+  code.set_base(kCode);
+  code.clear_name();
+  sink.on_code(test::kSampleProcess, test::kSampleStart, code);
+  TimeNs time = test::kSampleStart;
+  const auto hit = [&](std::uint64_t address, int times, CodeId of = 0) {
+    std::vector<profile::SampleRecord> samples;
+    for (int i = 0; i < times; ++i) {
+      samples.push_back(of == 0 ? test::unattributed_sample(++time, profile::Reason::kUnknownUserCode)
+                                : test::ir_sample(++time, 1));
+      samples.back().mode = profile::Mode::kUser;
+      samples.back().attribution.code = of;
+      samples.back().ip = samples.back().user_ip = address;
+    }
+    sink.on_samples(samples);
+  };
+  hit(kNamed + 0x20, 50);
+  hit(kGone + 0x20, 20);
+  hit(kNone + 0x20, 15);
+  hit(kPart + 0x20, 12);
+  hit(0x1000'0000, 10);
+  hit(kCode + 0x20, 5, 9);
+}
+
+std::string functions_text(std::size_t width) {
+  query::LoadOptions options;
+  options.functions = true;
+  const query::Profile profile = test::load(test::profile_bytes(give_nameless), options);
+  const auto report = query::function_report(profile, {});
+  EXPECT_TRUE(report);
+  return render(profile, *report, {}, plain(width));
+}
+
 struct Picture {
   const char* name;
   std::string (*text)(std::size_t width);
@@ -90,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, ViewsGolden,
     testing::Combine(testing::Values(Picture{"report", report_text}, Picture{"timeline", timeline_text},
                                      Picture{"flame", flame_text}, Picture{"diff", diff_text},
-                                     Picture{"memory", memory_text}),
+                                     Picture{"memory", memory_text}, Picture{"functions", functions_text}),
                      testing::Values(40u, 80u, 200u)),
     [](const auto& each) { return std::get<0>(each.param).name + std::to_string(std::get<1>(each.param)); });
 

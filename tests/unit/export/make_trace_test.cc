@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/formats/trace_writers.h"
 #include "tests/unit/export/loaded_sample_profile.h"
 
 namespace tailor::exporter {
@@ -55,6 +56,38 @@ TEST(MakeTrace, EverySampleIsBelowItsOperators) {
                                  Pair("Group by + Hash join", kOnce), Pair("Group by + Table scan", kOnce),
                                  // Set-up code, the prologue, two engine components, the kernel.
                                  Pair("", 5 * kOnce)));
+}
+
+// All generated code of a query is one object. Each of its functions has its own name, and not the first
+// one's.
+TEST(MakeTrace, EachFunctionOfACodeObjectHasItsOwnName) {
+  constexpr std::uint64_t kBase = 0x5000'0000;
+  const query::Profile profile = test::load([](profile::ProfileSink& sink) {
+    tailor::test::give_context(sink);
+    v1::CodeObject code = tailor::test::sample_code();
+    code.set_id(9);
+    code.set_base(kBase);
+    code.set_name("less_2");
+    for (const char* name : {"less_2", "probe"}) {
+      v1::CodeSymbol& symbol = *code.add_symbols();
+      symbol.set_offset(code.symbols_size() == 1 ? 0 : 64);
+      symbol.set_size(32);
+      symbol.set_name(name);
+    }
+    sink.on_code(tailor::test::kSampleProcess, tailor::test::kSampleStart, code);
+    std::vector<profile::SampleRecord> samples;
+    for (const std::uint64_t offset : {0, 64, 95}) {
+      samples.push_back(tailor::test::ir_sample(tailor::test::kSampleStart + 1, 1));
+      samples.back().attribution.code = 9;
+      samples.back().ip = samples.back().user_ip = kBase + offset;
+    }
+    sink.on_samples(samples);
+  });
+  const formats::Trace trace = trace_of(profile, {.levels = {"function"}});
+  EXPECT_THAT(stacks(trace), UnorderedElementsAre(Pair("less_2", 1), Pair("probe", 2)));
+  const std::string folded = formats::write_folded(trace, 0);
+  EXPECT_THAT(folded, HasSubstr("less_2_[j] "));
+  EXPECT_THAT(folded, HasSubstr("probe_[j] "));
 }
 
 // Where nothing was sampled a table has no rows. Where nothing of it was chosen, that is said.
