@@ -100,6 +100,10 @@ TEST(RustLegacyName, IsShownWithoutItsHashAndWithItsClone) {
   EXPECT_EQ(readable_name("_ZN3lib7_$u3bb$17h64515baf72f22df2E.cold"), "lib::λ [clone .cold]");
   EXPECT_EQ(readable_name("_ZN3lib3all17ha90de5f61388fd44E.llvm.1E2F"), "lib::all [clone .llvm.1E2F]");
   EXPECT_EQ(readable_name("_ZN3lib3all17ha90de5f61388fd44E@plt"), "lib::all@plt");
+  // The third element has 46 letters. With a length of 49 it runs into the hash, and it is no name of Rust.
+  const std::string path = "drop_in_place$LT$alloc..vec..Vec$LT$u8$GT$$GT$17h0123456789abcdefE";
+  EXPECT_EQ(readable_name("_ZN4core3ptr46" + path), "core::ptr::drop_in_place<alloc::vec::Vec<u8>>");
+  EXPECT_EQ(readable_name("_ZN4core3ptr49" + path), "_ZN4core3ptr49" + path);
   // C++.
   EXPECT_EQ(readable_name("_ZN1m5apply17h0123456789abcdefEi"), "m::apply::h0123456789abcdef");
   EXPECT_EQ(readable_name("_ZN1m5apply17h0123000000000000Ev"), "m::apply::h0123000000000000");
