@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "daemon/session/recorder.h"
@@ -19,6 +21,16 @@ std::map<std::uint32_t, UserResources> users_of(const pipeline::Pipeline& pipeli
   return users;
 }
 
+// Why stacks have no begin. What waited for a file may lack its object, too.
+void tell_ends_of_stacks(const unwind::EnricherCounts& counts, std::map<std::string, std::uint64_t>& limits) {
+  for (std::size_t i = 0; i < unwind::kWalkEnds; ++i) {
+    const std::string_view key = unwind::key_of(static_cast<unwind::WalkEnd>(i));
+    if (!key.empty() && counts.ends[i] > 0) limits[std::string(key)] = counts.ends[i];
+  }
+  const std::string file(unwind::key_of(unwind::WalkEnd::kUnread));
+  if (counts.unread > 0) limits[file] = std::max(limits[file], counts.unread);
+}
+
 }  // namespace
 
 // What others may know of this thread's state.
@@ -38,8 +50,7 @@ void Recorder::publish() {
   status.registration = server_->counters();
   status.limits = pipeline_.messages().refused_by_limit();
   status.limits.insert(status.registration.pauses.begin(), status.registration.pauses.end());
-  if (stacks_.counts().given_up > 0) status.limits["unwind-work"] = stacks_.counts().given_up;
-  if (stacks_.counts().unread > 0) status.limits["unwind-file"] = stacks_.counts().unread;
+  tell_ends_of_stacks(stacks_.counts(), status.limits);
   if (ids_.counts().unread > 0) status.limits["mapped-file"] = ids_.counts().unread;
   if (stacks_.counts().left_out > 0) status.limits["unwind-table"] = stacks_.counts().left_out;
   status.all_paused = paused_.all();

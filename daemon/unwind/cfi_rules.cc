@@ -271,14 +271,30 @@ bool CfiProgram::run(std::uint64_t begin, std::uint64_t address, CfiRules& out, 
   return done;
 }
 
-bool CfiRules::apply(Frame& frame, const StackView& stack, std::size_t& work) const {
-  std::optional<std::uint64_t> cfa;
+std::optional<std::uint64_t> CfiRules::cfa_of(const Frame& frame, const StackView& stack,
+                                              std::size_t& work) const {
   if (!cfa_expression.empty()) {
     work += cfa_expression.size();
-    cfa = Expression(frame, stack).evaluate(cfa_expression, std::nullopt);
-  } else if (cfa_register < kRegisters && frame.has(static_cast<unsigned>(cfa_register))) {
-    cfa = frame.value[cfa_register] + static_cast<std::uint64_t>(cfa_offset);
+    return Expression(frame, stack).evaluate(cfa_expression, std::nullopt);
   }
+  if (cfa_register >= kRegisters || !frame.has(static_cast<unsigned>(cfa_register))) return std::nullopt;
+  return frame.value[cfa_register] + static_cast<std::uint64_t>(cfa_offset);
+}
+
+// The first function of a thread says that it has no caller: its return address is undefined. Only the return
+// address at an offset is looked at for a stack that is too short, as nearly all code has it.
+WalkEnd CfiRules::why_not(const Frame& frame, const StackView& stack, std::size_t& work) const {
+  const CfiRule& rule = registers[kReturnAddress];
+  if (rule.kind == CfiRule::Kind::kUndefined) return WalkEnd::kBegin;
+  const std::optional<std::uint64_t> cfa = cfa_of(frame, stack, work);
+  if (!cfa || rule.kind != CfiRule::Kind::kAtOffset) return WalkEnd::kNonsense;
+  const std::uint64_t at = *cfa + static_cast<std::uint64_t>(rule.number);
+  const bool is_above = at >= stack.address && !stack.read(at);
+  return is_above ? WalkEnd::kShortStack : WalkEnd::kNonsense;
+}
+
+bool CfiRules::apply(Frame& frame, const StackView& stack, std::size_t& work) const {
+  const std::optional<std::uint64_t> cfa = cfa_of(frame, stack, work);
   if (!cfa || registers[kReturnAddress].kind == CfiRule::Kind::kSame) return false;
   Frame caller;
   for (unsigned reg = 0; reg < kRegisters; ++reg) {

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "daemon/unwind/frame.h"
+#include "daemon/unwind/walk_end.h"
 
 namespace tailor::unwind {
 
@@ -36,6 +38,11 @@ struct CfiRules {
   // Makes `frame` its caller's. False, and nothing changed, if something it takes is not known. Adds to
   // `work` the length of the expressions that it evaluates.
   bool apply(Frame& frame, const StackView& stack, std::size_t& work) const;
+  // Why apply() fails for the frame. Adds to `work` as that does.
+  WalkEnd why_not(const Frame& frame, const StackView& stack, std::size_t& work) const;
+
+ private:
+  std::optional<std::uint64_t> cfa_of(const Frame& frame, const StackView& stack, std::size_t& work) const;
 };
 
 struct CfiProgram {

@@ -178,13 +178,17 @@ bool CfiTable::step(Frame& frame, std::uint64_t bias, bool exact, const StackVie
                     CfiWork& work) const {
   const std::uint64_t address = frame.value[kReturnAddress] - bias - (exact ? 0 : 1);
   const Entry* entry = find(address);
-  if (entry == nullptr) return false;
+  if (entry == nullptr) {
+    work.refuse(WalkEnd::kNoRule);
+    return false;
+  }
   CfiRules own;
   const CfiRules* rules = &own;
   std::size_t cost = 0;
   if (common_[entry->common].size + entry->size < CfiWork::kRemembered) {
     if (!run(*entry, address, own, cost)) {
       work.spend(cost);
+      work.refuse(WalkEnd::kNonsense);
       return false;
     }
   } else {
@@ -198,10 +202,12 @@ bool CfiTable::step(Frame& frame, std::uint64_t bias, bool exact, const StackVie
     rules = &slot.rules;
     if (!slot.works) {
       work.spend(cost);
+      work.refuse(WalkEnd::kNonsense);
       return false;
     }
   }
   const bool done = rules->apply(frame, stack, cost);
+  if (!done) work.refuse(rules->why_not(frame, stack, cost));
   work.spend(cost);
   if (!done) return false;
   signal = common_[entry->common].signal;

@@ -30,7 +30,7 @@ class CfiTable {
   // `exact`: the pointer is at the instruction itself (innermost, or interrupted by a signal), not behind a
   // call. False, and `frame` is as it was: there is no entry, or the stack was not sampled that far, or it
   // makes no sense. `signal` becomes whether the caller was interrupted rather than called. `work` is told
-  // what it cost, and remembers rules.
+  // what it cost and why it was refused, and remembers rules.
   bool step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack, bool& signal,
             CfiWork& work) const;
 

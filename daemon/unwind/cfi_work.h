@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "daemon/unwind/cfi_rules.h"
+#include "daemon/unwind/walk_end.h"
 
 namespace tailor::unwind {
 
@@ -29,6 +30,10 @@ class CfiWork {
   void spend(std::size_t units) { spent_ += units; }
   bool is_spent() const { return spent_ >= kMostOfAWalk; }
 
+  // Why a step was refused. Valid after one that was.
+  void refuse(WalkEnd why) { why_ = why; }
+  WalkEnd why() const { return why_; }
+
   // The place for the rules of one address of one table. They are of that address if `table` and `address`
   // say so; else whoever asked may put them there. Valid until the next call.
   struct Slot {
@@ -45,6 +50,7 @@ class CfiWork {
   static constexpr std::size_t kSlots = 256;
   std::unique_ptr<std::array<Slot, kSlots>> slots_;  // some 150 kB, once they are needed
   std::size_t spent_ = 0;
+  WalkEnd why_ = WalkEnd::kNoRule;
 };
 
 }  // namespace tailor::unwind

@@ -293,15 +293,30 @@ void ProcessCode::inherit_files(const ProcessCode& parent) {
   if (user_ == kNoUser) user_ = parent.user_;
 }
 
+// What a table that is not indexed yet would say is not known.
+bool ProcessCode::step_in_generated(const CfiTable& table, Frame& frame, bool exact, const StackView& stack,
+                                    bool& signal) {
+  const std::uint64_t address = frame.value[kReturnAddress] - (exact ? 0 : 1);
+  CfiWork& work = files_.work();
+  if (table.step(frame, 0, exact, stack, signal, work)) return true;
+  const Registered* code = registered_at(address);
+  if (code != nullptr && !code->eh_frame.empty())
+    work.refuse(WalkEnd::kUnread);
+  else if (work.why() == WalkEnd::kNoRule)
+    work.refuse(WalkEnd::kGenerated);
+  return false;
+}
+
 bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now) {
   const std::uint64_t address = frame.value[kReturnAddress] - (exact ? 0 : 1);
   if (const CfiTable* table = table_of(address, now))
-    return table->step(frame, 0, exact, stack, signal, files_.work());
+    return step_in_generated(*table, frame, exact, stack, signal);
   Mapping* mapping = mapped_.at(address);
   if (mapping == nullptr) {
     read_maps(now);
     mapping = mapped_.at(address);
   }
+  files_.work().refuse(mapping == nullptr ? WalkEnd::kNoFile : WalkEnd::kNoRule);
   if (mapping == nullptr || !find_table(*mapping) || mapping->table == nullptr) return false;
   const auto bias = mapping->table->bias(mapping->begin, mapping->file_offset);
   return bias && mapping->table->table.step(frame, *bias, exact, stack, signal, files_.work());

@@ -20,6 +20,7 @@
 #include "daemon/unwind/first_argument.h"
 #include "daemon/unwind/frame.h"
 #include "daemon/unwind/mapped_files.h"
+#include "daemon/unwind/walk_end.h"
 #include "proto/base/ids.h"
 
 namespace tailor::unwind {
@@ -83,6 +84,8 @@ class ProcessCode {
   // Before the first step of a stack; and whether its steps have cost so much that there should be no more.
   void begin_walk(TimeNs now);
   bool is_spent() const { return files_.work().is_spent(); }
+  // Why the last step was refused.
+  WalkEnd why_not() const { return lacks() ? WalkEnd::kUnread : files_.work().why(); }
   // Whether the walk lacks what a file says, which is not read yet; and who reads it, NULL: nobody does now.
   bool lacks() const { return files_.files().lacks(); }
   const std::shared_ptr<const Progress>& missing() const { return files_.files().missing(); }
@@ -120,6 +123,8 @@ class ProcessCode {
   void make_room(std::size_t bytes);
 
   const Registered* registered_at(std::uint64_t address) const;
+  bool step_in_generated(const CfiTable& table, Frame& frame, bool exact, const StackView& stack,
+                         bool& signal);
   const CfiTable* table_of(std::uint64_t address, TimeNs now);
   bool find_table(Mapping& mapping);
   void read_maps(TimeNs now);

@@ -401,7 +401,7 @@ bool StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
         tag_by_object(owner, slot, walked.object, objects.is_hidden(walked.object));
     if (by_object != slot) walked.from = TagFrom::kUnwound;
     slot = by_object;
-    counts_.given_up += walked.given_up;
+    ++counts_.ends[static_cast<std::size_t>(walked.end)];
     counts_.unread += walked.unread;
     counts_.unwound += walked.from == TagFrom::kUnwound;
   }

@@ -3,6 +3,7 @@
 // byte of a stack and no register but the tag's is kept anywhere.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,10 +25,10 @@
 namespace tailor::unwind {
 
 struct EnricherCounts {
-  std::uint64_t stacks = 0;    // samples that brought one
-  std::uint64_t unwound = 0;   // tags recovered by call frame information
-  std::uint64_t given_up = 0;  // callers are missing, because the unwind tables cost too much to follow
-  std::uint64_t unread = 0;    // callers are missing, because a file was not read by then
+  std::uint64_t stacks = 0;                     // samples that brought one
+  std::uint64_t unwound = 0;                    // tags recovered by call frame information
+  std::array<std::uint64_t, kWalkEnds> ends{};  // why their walks ended, by WalkEnd
+  std::uint64_t unread = 0;    // callers or the object are missing, because a file was not read by then
   std::uint64_t left_out = 0;  // unwind tables of registered code, because they are too large
   ObjectCounts objects;
   std::uint64_t malformed = 0;  // records that went on as they are: the decoder counts them

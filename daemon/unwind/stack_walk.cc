@@ -144,20 +144,31 @@ Walked walk(const Frame& innermost, const StackView& stack, const AgentTag& tags
   bool exact = true;
   AnchorAhead anchor(innermost, stack);
   code.begin_walk(now);
+  walked.end = WalkEnd::kFrames;
   while (walked.chain.size() < most && !generated && walked.tag == 0) {
     if (code.is_spent()) {
-      walked.given_up = true;
+      walked.end = WalkEnd::kWork;
       break;
     }
     const Frame callee = frame;
     const std::uint64_t before = frame.has(kSp) ? frame.value[kSp] : 0;
     bool signal = false;
     const Step how = step(frame, exact, stack, signal, code, anchor, now);
-    if (how == Step::kNone) break;
+    if (how == Step::kNone) {
+      walked.end = code.why_not();
+      break;
+    }
     // Stacks grow down: a caller's frame lies higher. What does not is no stack. The innermost function alone
     // may have its return address in a register, and its caller's stack pointer then: vfork has.
     const std::uint64_t least = exact && walked.chain.empty() && how == Step::kByTable ? before : before + 1;
-    if (frame.value[kReturnAddress] == 0 || !frame.has(kSp) || frame.value[kSp] < least) break;
+    if (!frame.has(kSp) || frame.value[kSp] < least) {
+      walked.end = WalkEnd::kNonsense;
+      break;
+    }
+    if (frame.value[kReturnAddress] == 0) {
+      walked.end = WalkEnd::kBegin;
+      break;
+    }
     anchor.pass(frame);
     if (how == Step::kByTable)
       search.pass(callee, exact, frame);
@@ -169,6 +180,7 @@ Walked walk(const Frame& innermost, const StackView& stack, const AgentTag& tags
     if (walked.tag != 0) walked.from = capture::TagFrom::kUnwound;
     generated |= code.is_generated(frame.value[kReturnAddress] - 1);
   }
+  if (generated || walked.tag != 0) walked.end = WalkEnd::kKnown;
   walked.object = search.found();
   walked.unread = code.lacks();
   return walked;

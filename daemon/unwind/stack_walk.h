@@ -9,6 +9,7 @@
 
 #include "daemon/capture/decode/agent_tag.h"
 #include "daemon/unwind/process_code.h"
+#include "daemon/unwind/walk_end.h"
 
 namespace tailor::unwind {
 
@@ -22,7 +23,7 @@ struct Walked {
   std::vector<std::uint64_t> chain;  // return addresses, innermost first, without the instruction pointer
   std::uint64_t tag = 0;             // recovered, 0: none; the check fits
   capture::TagFrom from = capture::TagFrom::kRegister;
-  bool given_up = false;  // callers are missing: to find them costs too much
+  WalkEnd end = WalkEnd::kKnown;
   bool unread = false;  // callers or the object are missing: a file is not read yet, see ProcessCode::lacks()
   std::size_t object = 0;  // the place, from 1, of the one whose function is innermost; 0: not known
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "tests/support/sanitizers.h"
 #include "tests/unit/unwind/later_work.h"
@@ -251,6 +252,120 @@ TEST_F(StackWalk, AReturnAddressInARegisterIsFollowedOnce) {
   frame.set(kDi, test::kCode + 0x20);  // its caller, which makes no frame either
   const auto stack = test::words({1, 2});
   EXPECT_EQ(walk(frame, {0x7000, stack}, {}, libc, 8, 0).chain, std::vector{test::kCode + 0x20});
+}
+
+// One test for each reason. Code at kCode has a table: push %rbp, mov %rsp, %rbp.
+class EndOfAWalk : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kStack = 0x7000, kCaller = test::kCode + 0x200;
+  EndOfAWalk() {
+    frame.set(kReturnAddress, test::kCode);
+    frame.set(kSp, kStack);
+  }
+  void add_table(ProcessCode& to, const std::vector<std::byte>& table) {
+    const std::string_view bytes(reinterpret_cast<const char*>(table.data()), table.size());
+    to.add_code({1, test::kCode, test::kCode + 0x100, false}, bytes, test::kTable);
+  }
+  WalkEnd end(const std::vector<std::byte>& stack, std::size_t most = 8) {
+    return walk(frame, {kStack, stack}, {}, engine, most, 0).end;
+  }
+  FileTables files;
+  ProcessCode engine{"/nonexistent", 1, files};
+  Frame frame;
+};
+
+TEST_F(EndOfAWalk, NoFileIsMappedWhereTheCodeIs) {
+  EXPECT_EQ(end(test::words({1, 2})), WalkEnd::kNoFile);
+}
+
+TEST_F(EndOfAWalk, GeneratedCodeHasNoTable) {
+  add_table(engine, {});
+  EXPECT_EQ(end(test::words({1, 2})), WalkEnd::kGenerated);
+}
+
+TEST_F(EndOfAWalk, TheTableOfGeneratedCodeHasNoEntryThere) {
+  add_table(engine, test::small_table());
+  frame.set(kReturnAddress, test::kCode + 0x80);
+  EXPECT_EQ(end(test::words({1, 2})), WalkEnd::kGenerated);
+}
+
+TEST_F(EndOfAWalk, TheCopiedStackIsTooShort) {
+  add_table(engine, test::small_table());
+  frame.set(kReturnAddress, test::kCode + 1);  // behind the push: the return address is the second word
+  EXPECT_EQ(end(test::words({0xBB})), WalkEnd::kShortStack);
+  EXPECT_EQ(end(test::words({0xBB, kCaller})), WalkEnd::kNoFile)
+      << "with one word more, the caller is what ends";
+}
+
+TEST_F(EndOfAWalk, AStepThatGoesDownIsNonsense) {
+  add_table(engine, test::small_table());
+  frame.set(kReturnAddress, test::kCode + 4);
+  frame.set(kBp, kStack - 0x100);  // below the copied piece
+  EXPECT_EQ(end(test::words({1, 2})), WalkEnd::kNonsense);
+}
+
+TEST_F(EndOfAWalk, WhatTheRuleNeedsIsNotKnown) {
+  add_table(engine, test::small_table());
+  frame.set(kReturnAddress, test::kCode + 4);  // by rbp, which the sample does not have
+  EXPECT_EQ(end(test::words({1, 2})), WalkEnd::kNonsense);
+}
+
+TEST_F(EndOfAWalk, AZeroInPlaceOfACallerIsTheBegin) {
+  add_table(engine, test::small_table());
+  EXPECT_EQ(end(test::words({0, 2})), WalkEnd::kBegin);
+}
+
+TEST_F(EndOfAWalk, AFunctionWithoutACallerIsTheBegin) {
+  std::vector<std::byte> table = test::small_table();
+  constexpr std::size_t kInitial = 8 + 9 + 3;  // behind "CFA = rsp + 8"
+  table[kInitial] = std::byte{0x07};           // the return address is undefined
+  table[kInitial + 1] = std::byte{16};
+  add_table(engine, table);
+  EXPECT_EQ(end(test::words({kCaller, 2})), WalkEnd::kBegin);
+}
+
+TEST_F(EndOfAWalk, TheLimitOfFramesIsReached) {
+  add_table(engine, test::small_table());
+  EXPECT_EQ(end(test::words({kCaller, 2}), 1), WalkEnd::kFrames);
+}
+
+TEST_F(EndOfAWalk, CodeOfAPlanIsAnAnswer) {
+  add_table(engine, test::small_table());
+  engine.add_code({2, kCaller - 8, kCaller + 8}, {}, 0);
+  EXPECT_EQ(end(test::words({kCaller, 2}), 1), WalkEnd::kKnown);
+}
+
+TEST_F(EndOfAWalk, AFileIsNotReadYet) {
+  test::LaterWork later;
+  FileTables slow(later.run());
+  ProcessCode gone("/nonexistent", 1, slow);
+  const auto stack = test::words({1, 2});
+  EXPECT_EQ(walk(frame, {kStack, stack}, {}, gone, 8, 0).end, WalkEnd::kUnread);
+  later.do_all();
+  EXPECT_EQ(walk(frame, {kStack, stack}, {}, gone, 8, 0).end, WalkEnd::kNoFile);
+}
+
+// A function that calls itself, after instructions that cost much and say nothing.
+TEST_F(EndOfAWalk, TheTablesCostTooMuch) {
+  std::vector<std::byte> table;
+  test::append32(table, 20);
+  test::append32(table, 0);
+  test::append(table, {1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1B});
+  test::append(table, {0x0C, 7, 8, 0x90, 1, 0, 0});
+  constexpr std::uint32_t kNops = 200;  // few enough that they are not remembered
+  test::append32(table, 16 + kNops);
+  test::append32(table, 28);
+  test::append32(table, static_cast<std::uint32_t>(test::kCode - (test::kTable + table.size())));
+  test::append32(table, 0x40);
+  test::append(table, {0});
+  table.resize(table.size() + 3 + kNops);  // DW_CFA_nop
+  test::append32(table, 0);
+  add_table(engine, table);
+  const std::vector<std::uint64_t> callers(200, test::kCode + 8);
+  std::vector<std::byte> stack(callers.size() * sizeof(std::uint64_t));
+  std::memcpy(stack.data(), callers.data(), stack.size());
+  EXPECT_EQ(end(stack, 150), WalkEnd::kWork);
+  EXPECT_EQ(end(stack, 10), WalkEnd::kFrames);
 }
 
 // Native code at kNative, of which nothing is known, was called by generated code of a plan, which keeps an
