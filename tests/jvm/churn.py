@@ -1,6 +1,7 @@
 """Classes that come and go: their code is found while it lives, places are used again, and nothing grows.
 
 churn.py SECONDS [COLLECTOR ...]: with each garbage collector of these (default: G1), in a code cache of 16 MB.
+churn.py SECONDS compiled: nothing is interpreted, so each method has what the clock says; in a code cache that holds all code.
 """
 import sys
 import tempfile
@@ -41,8 +42,18 @@ def check_times(said, found, functions):
     check(methods <= clock + slack(clock) and methods + of_either >= clock - slack(clock), text)
 
 
-def judge(collector):
-    flags = ("-Xmx256m", "-XX:ReservedCodeCacheSize=16m", f"-XX:+Use{collector}GC")
+def check_times_of_compiled(said, found, _):
+    """Nothing is of either method, so each is within three points of the thread's clock, above and below."""
+    by_clock = {"Odd": said["odd"], "Even": said["even"]}
+    interval = found["weight"] / found["samples"]
+    for name, clock in by_clock.items():
+        method = time_of(rows_of(found, f"JvmChurn${name}.applyAsLong"))
+        slack = 0.03 * sum(by_clock.values()) + 5 * (clock * interval) ** 0.5
+        check(abs(method - clock) <= slack, f"{name} has {method / 1e9:.2f} s, by the clock {clock / 1e9:.2f}")
+
+
+def judge(collector, mode=("-XX:ReservedCodeCacheSize=16m",), times=check_times):
+    flags = ("-Xmx256m", f"-XX:+Use{collector}GC", *mode)
     with tempfile.TemporaryDirectory() as folder:
         said, profile, _ = record(folder, *java("JvmChurn", seconds, flags=flags))
         found, functions = report(profile), report(profile, "--level", "function")
@@ -54,10 +65,13 @@ def judge(collector):
     # What the JVM frees in bursts may be there once more; what grows with every generation is more than that.
     check(live <= 2 * said["then"][3] + 200 and plans <= said["then"][4] + 2,
           f"half-way it was {said['then'][3]} pieces in {said['then'][4]} dictionaries, at the end {live} in {plans}")
-    check_times(said, found, functions)
+    times(said, found, functions)
     check_owned(found, 0.02)
     check(found["accounting"]["messages_rejected"] == 0, "the daemon refuses nothing that the agent says")
 
 
 for each in collectors:
-    judge(each)
+    if each == "compiled":
+        judge("G1", ("-Xcomp", "-XX:ReservedCodeCacheSize=128m"), check_times_of_compiled)
+    else:
+        judge(each)
