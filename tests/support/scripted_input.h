@@ -5,7 +5,9 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -161,6 +163,10 @@ class ScriptedInput {
     const auto from = static_cast<std::uint32_t>(parent), to = static_cast<std::uint32_t>(child);
     bytes.u32(to).u32(from).u32(to).u32(from).u64(static_cast<std::uint64_t>(time));
     record(std::move(bytes), parent, time);
+  }
+  // Whole records, as a kernel wrote them.
+  void bytes(std::span<const std::byte> records) {
+    chunk_.bytes.insert(chunk_.bytes.end(), records.begin(), records.end());
   }
   // What waits in the ring, for whoever gives it to the input later.
   capture::RingChunk take() { return std::exchange(chunk_, {}); }
