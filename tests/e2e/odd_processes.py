@@ -1,5 +1,6 @@
-"""Processes that are not as most are: one that is named by one of its threads, and a program that has the rights of another
-user, whose events Linux closes when it begins: why there are no samples is said, and what helps does."""
+"""Processes that are not as most are: one that is named by one of its threads, one in namespaces of its own, one whose file lies
+in an overlay that nobody else has mounted, and a program that has the rights of another user, whose events Linux closes when it
+begins: why there are no samples is said, and what helps does."""
 import os
 import pathlib
 import pwd
@@ -52,6 +53,32 @@ def record_running(folder, command, work, whom=0):
     return profile
 
 
+def in_namespaces(script):
+    """A shell's script in a user and a mount namespace. What is added to it is $0."""
+    return ["unshare", "-r", "-m", "sh", "-c", script]
+
+
+def overlay_of(folder):
+    """(what mounts an overlay with the program in it, the program there)."""
+    lower, empty, merged = folder / "lower", folder / "empty", folder / "merged"
+    for each in (lower, empty, merged):
+        each.mkdir()
+    shutil.copy(PROGRAM, lower / "program")
+    return f"mount -t overlay overlay -o lowerdir={lower}:{empty} {merged}", merged / "program"
+
+
+def judge_namespaces(folder):
+    mount, program = overlay_of(folder)
+    for what, before, path in (("in namespaces of its own", "true", PROGRAM), ("in an overlay of its own", mount, program)):
+        tried = subprocess.run(in_namespaces(before), capture_output=True, text=True)
+        if tried.returncode != 0:
+            print(f"not tried: a process {what}: {tried.stderr.strip()}")
+            continue
+        command = in_namespaces(f'{before} && exec {path} "$0"')
+        judge(until_enough(300, lambda profile: time_in(profile, "innermost"), lambda work: record_running(folder, command, work)),
+              f"a process {what}")
+
+
 def set_uid_program(folder):
     program = folder / "set_uid"
     shutil.copy(PROGRAM, program)
@@ -76,6 +103,10 @@ with tempfile.TemporaryDirectory() as name:
     folder.chmod(0o755)
     judge(until_enough(300, lambda profile: time_in(profile, "innermost"), lambda work: record_running(folder, [PROGRAM], work, 1)),
           "a thread")
+    if shutil.which("unshare"):
+        judge_namespaces(folder)
+    else:
+        print("not tried: namespaces need unshare")
     flags = os.statvfs(folder).f_flag
     if os.geteuid() != 0 or flags & os.ST_NOSUID:
         print("not tried: set-uid programs need root, and a file system that has them")
