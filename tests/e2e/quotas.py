@@ -132,6 +132,12 @@ def status(daemon):
     return json.loads(daemon.tailor("status", "--json"))
 
 
+def limits_of_users(daemon):
+    """{key: count}. Where a stack ends is no limit of a user, nor that a file was not read in time: a busy host does that."""
+    counted = {row["reason"]: int(row["count"]) for row in status(daemon)["limits"]}
+    return {key: count for key, count in counted.items() if not key.startswith("unwind-") and key != "mapped-file"}
+
+
 def quota(key, attack, *options):
     with Daemon(options=options) as daemon:
         os.chmod(daemon.socket.parent, 0o755)
@@ -141,7 +147,7 @@ def quota(key, attack, *options):
         attack(agent)
         limits = until_limit(agent)
         check(set(limits) == {key} and key in limits[key][0] and limits[key][1] > 0, f"{key}: told \"{limits.get(key, limits)}\"")
-        counted = {row["reason"]: int(row["count"]) for row in status(daemon)["limits"]}
+        counted = limits_of_users(daemon)
         check(set(counted) == {key} and counted[key] > 0, f"{key}: counted {counted}")
         check(other.finish() == [0], f"{key}: a neighbour of another user notices nothing")
         agent.close()
@@ -189,9 +195,7 @@ def a_thousand():
         check(children.finish() == [0] * THOUSAND, "each was heard, and none is at a limit")
         listed = json.loads(daemon.tailor("list", "-n", str(2 * THOUSAND), "--json"))["executions"]
         check(len(listed) == THOUSAND and not any(row["running"] for row in listed), f"{len(listed)} executions began and ended")
-        # Where a stack ends is no limit of a user, nor that a file was not read in time: a busy host does that.
-        limits = [limit for limit in status(daemon)["limits"]
-                  if not limit["reason"].startswith("unwind-") and limit["reason"] != "mapped-file"]
+        limits = limits_of_users(daemon)
         check(not limits, f"no limit was reached: {limits}")
 
 
