@@ -13,6 +13,7 @@ dev_lint() {
   case ${1:-} in
     '') ;;
     --tidy-all) tidy=(--update) ;;
+    --ci) tidy=(--ci) ;;
     *) die 2 "lint: unknown option '$1'" ;;
   esac
   # The module and the header it shares keep the kernel's style.
@@ -60,7 +61,9 @@ shell_scripts() {
 
 # Only what is not known to be clean is analysed (.dev/tidy.py), and only then the headers that the build makes are needed.
 dev_lint_tidy() {
-  if [ -n "$(python3 .dev/tidy.py --stale)" ]; then
+  local stale
+  stale=$(python3 .dev/tidy.py --stale "$@") || return 1
+  if [ -n "$stale" ]; then
     cmake --preset release >"$CACHE/configure-release.log" 2>&1 ||
       { tail -n 20 "$CACHE/configure-release.log" >&2; return 1; }
     ninja -C build -t targets all | sed -n 's/^\([^/].*\.\(h\|inc\)\): CUSTOM_COMMAND$/\1/p' |

@@ -9,6 +9,8 @@ header brings back the sources that include it, and not those that only reach it
 
     tidy.py            analyses what is in neither list; findings fail
     tidy.py --update   the same, then writes .dev/tidy_clean for the sources as they are now
+    tidy.py --ci       the same, and analyses ten of the others again, which the commit draws: a list that is wrong does not
+                       stay so. Where .dev/tidy_clean lacks more than forty sources, nothing is analysed, and it fails
     tidy.py --stale    only names the sources that would be analysed
 
 Sources with the same options are analysed together, as the release preset compiles them, because most of the time goes
@@ -33,6 +35,7 @@ OWN_LIST = ROOT / ".dev/cache/tidy_clean"
 WORK = ROOT / "build/tidy"
 PROGRAM = os.environ.get("TAILOR_CLANG_TIDY", "clang-tidy-19")
 TOGETHER = 10  # sources
+MOST_STALE, DRAWN = 40, 10  # sources, with --ci
 # What "tests" includes by a path from somewhere else than the root.
 INCLUDE_FOLDERS = ["", "proto/include", "agent/include"]
 # Sources that are built apart, against an installed Tailor, and a source whose options fit them.
@@ -122,6 +125,12 @@ def known():
 def sources():
     listed = subprocess.run(["git", "ls-files", "*.cc"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.split() if (ROOT / name).is_file()]  # not what was deleted since
+
+
+def drawn(names):
+    """Ten of them, others for each commit."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return sorted(names, key=lambda name: hashlib.sha256((commit + name).encode()).digest())[:DRAWN]
 
 
 def commands():
@@ -220,16 +229,23 @@ def findings(batch, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--ci", action="store_true")
     parser.add_argument("--stale", action="store_true")
     given = parser.parse_args()
     keys = keys_of(sources())
     clean = known()
     stale = [source for source, key in keys.items() if (key, source) not in clean]
+    if given.ci and len(stale) > MOST_STALE:
+        print(f"{LIST.relative_to(ROOT)} lacks {len(stale)} sources as they are now, and CI analyses {MOST_STALE} at most: run "
+              "./dev lint --tidy-all, and commit the list", file=sys.stderr)
+        return 1
+    again = drawn(set(keys) - set(stale)) if given.ci else []
     if given.stale:
-        print("\n".join(stale))
+        print("\n".join(stale + again))
         return 0
-    print(f"{len(keys)} sources, {len(stale)} of them to analyse", flush=True)
-    failed = run(stale, keys) if stale else 0
+    more = f"; {len(again)} of the others are analysed again" if again else ""
+    print(f"{len(keys)} sources, {len(stale)} of them to analyse{more}", flush=True)
+    failed = run(stale + again, keys) if stale or again else 0
     if given.update and not failed:
         LIST.write_text("".join(f"{keys[source]} {source}\n" for source in sorted(keys)))
         print(f"{LIST.relative_to(ROOT)} written")

@@ -29,19 +29,29 @@ if said:
 
 
 class Project:
-    """A folder under git with two sources, of which one includes a header."""
+    """A folder under git with two sources, of which one includes a header, and `more` sources."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, more=0):
         self.root = pathlib.Path(folder)
+        self.names = ["a", "b", *(f"more{number}" for number in range(more))]
+        for name in self.names[2:]:
+            self.write(f"daemon/{name}.cc", f"int {name}();\n")
         self.write("daemon/a.cc", '#include "daemon/a.h"\n')
         self.write("daemon/a.h", "int a();\n")
         self.write("daemon/b.cc", "int b();  // two\n")
         self.write(".clang-tidy", "Checks: all\n")
         self.write("checker", CHECKER).chmod(0o755)
         self.write("build/compile_commands.json", json.dumps([
-            {"file": str(self.root / f"daemon/{name}.cc"), "command": f"g++ -I{self.root} -o {name}.o -c {name}.cc"} for name in "ab"]))
-        subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
-        subprocess.run(["git", "add", "daemon"], cwd=self.root, check=True)
+            {"file": str(self.root / f"daemon/{name}.cc"), "command": f"g++ -I{self.root} -o {name}.o -c {name}.cc"} for name in self.names]))
+        self.git("init", "-q")
+        self.git("add", "daemon")
+        self.commit()
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-c", "user.name=Test", "-c", "user.email=test@localhost", *arguments], cwd=self.root, check=True)
+
+    def commit(self):
+        self.git("commit", "-q", "--allow-empty", "-m", "A commit")
 
     def write(self, name, text):
         file = self.root / name
@@ -57,8 +67,12 @@ class Project:
                                    "LOG": str(log)})
         return done.returncode, done.stdout + done.stderr, log.read_text().split()
 
-    def stale(self):
-        return self.tidy("--stale")[1].split()
+    def stale(self, *options):
+        return self.tidy("--stale", *options)[1].split()
+
+    def draws(self):
+        """What --ci analyses beside what is stale, as it draws for the commit that is checked out."""
+        return set(self.stale("--ci")) - set(self.stale())
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -102,3 +116,34 @@ with tempfile.TemporaryDirectory() as folder:
           "where a header has a finding, no source that reaches it is clean")
     project.write(".clang-tidy", "Checks: more\n")
     check(project.stale() == ["daemon/a.cc", "daemon/b.cc"], "other checks bring back everything")
+
+with tempfile.TemporaryDirectory() as folder:
+    project = Project(folder, more=41)
+    count = len(project.names)
+    code, said, ran = project.tidy("--ci")
+    check((code, ran) == (1, []) and f"lacks {count} sources" in said and "--tidy-all" in said, f"a list that lacks many fails: {said}")
+    check(project.tidy("--stale", "--ci")[0] == 1, "and before anything is built for it")
+    check(project.tidy("--update")[0] == 0 and project.stale() == [], "the list is complete")
+    first = project.draws()
+    check(len(first) == 10 and project.draws() == first, "then ten are analysed again, the same ones for one commit")
+    others = set()
+    for _ in range(5):
+        project.commit()
+        others |= project.draws()
+    check(not others <= first, "and others for another commit")
+    for number in range(40):
+        project.write(f"daemon/more{number}.cc", f"long more{number}();\n")
+    code, said, ran = project.tidy("--ci")
+    check(code == 0 and ran and project.stale() == [], f"forty that are not in the list are analysed: {said}")
+
+    # A list that was written without an analysis.
+    drawn = min(project.draws())
+    (project.root / ".dev/cache/tidy_clean").unlink()
+    project.write(drawn, "int wrong();\n")
+    script = f"import sys; sys.path.insert(0, {str(ROOT / '.dev')!r}); import tidy; keys = tidy.keys_of(tidy.sources()); " \
+             "tidy.LIST.write_text(''.join(f'{key} {name}\\n' for name, key in keys.items()))"
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "TAILOR_ROOT": str(project.root),
+                                                                    "TAILOR_CLANG_TIDY": str(project.root / "checker")})
+    check(project.stale() == [] and project.tidy()[0] == 0, "a list that is wrong hides a finding")
+    code, said, ran = project.tidy("--ci")
+    check(code == 1 and f"{drawn.rpartition('/')[2]}:1:1: error: wrong" in said, f"until the commit draws its source: {said}")
