@@ -5,9 +5,12 @@ suite.py run CPU_FILE LOG COMMAND...   runs a command, its output into LOG; adds
                                        of daemons that left it, to the number in CPU_FILE; ends as the command does
 suite.py budget GROUP SECONDS          says what was used and what .dev/budgets allows; fails above that
 suite.py dearest LOG...                the ten tests that took longest, of logs of ctest
+suite.py record FILE FOLDER GROUP...   writes what a run used as JSON, for tests/bench/run: the CPU time of each group and the dearest
+                                       tests, from FOLDER/test-GROUP.cpu and .log
 suite.py failed|passed LOG...          names of tests in logs of ctest
 """
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -15,6 +18,7 @@ import resource
 import subprocess
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUDGETS = pathlib.Path(os.environ.get("TAILOR_BUDGETS") or pathlib.Path(__file__).with_name("budgets"))
 RESULT = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) \.*(?: +|)(Passed|[\w ]*\*{3}.*?) +(\d+\.\d+) sec", re.M)
 BAD = ("***Failed", "***Timeout", "***Exception", "***Not Run")
@@ -60,10 +64,23 @@ def results(logs):
     return found
 
 
-def dearest(*logs):
+def dearest_of(logs):
+    """(name, seconds) of the ten tests that took longest."""
     ran = sorted(results(logs).items(), key=lambda item: -item[1][1])[:10]
-    for name, (_, seconds) in ran:
+    return [(name, seconds) for name, (_, seconds) in ran]
+
+
+def dearest(*logs):
+    for name, seconds in dearest_of(logs):
         print(f"{seconds:7.1f} s  {name}")
+
+
+def record(file, folder, *groups):
+    folder = pathlib.Path(folder)
+    used = {group: float((folder / f"test-{group}.cpu").read_text()) for group in groups}
+    tests = [{"name": name, "seconds": seconds} for name, seconds in dearest_of([folder / f"test-{group}.log" for group in groups])]
+    commit = subprocess.run(["git", "describe", "--always", "--exclude=*", "--dirty=+"], cwd=ROOT, capture_output=True, text=True)
+    pathlib.Path(file).write_text(json.dumps({"commit": commit.stdout.strip() or "unknown", "groups": used, "dearest": tests}, indent=2) + "\n")
 
 
 def named(logs, wanted):
@@ -80,6 +97,8 @@ if __name__ == "__main__":
         sys.exit(budget(*arguments))
     elif word == "dearest":
         dearest(*arguments)
+    elif word == "record":
+        record(*arguments)
     elif word == "failed":
         named(arguments, lambda how: any(bad in how for bad in BAD))
     elif word == "passed":

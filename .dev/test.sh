@@ -74,7 +74,7 @@ dev_test_busy() {
 
 # Runs the tests group by group, so that a slow group shows. A test that cannot run here skips with its reason.
 dev_test() {
-  local full='' only='' busy='' filter=() group start failed=0 ran=0 skipped=0 bad=0 log cpu tests wrong test again unsteady=() logs=() over=()
+  local full='' only='' busy='' filter=() group start failed=0 ran=0 skipped=0 bad=0 log cpu tests wrong test again unsteady=() logs=() over=() groups=()
   while [ $# -gt 0 ]; do
     case $1 in
       --full) full=1 ;;
@@ -128,7 +128,7 @@ dev_test() {
     esac
     wrong=''
     suite run "$cpu" "$log" ctest "${tests[@]}" ${filter[@]+"${filter[@]}"} --verbose --no-tests=ignore || wrong=1
-    logs+=("$log")
+    logs+=("$log") groups+=("$group")
     # Skips with their reasons, and failures, are what a reader wants to see; the rest is in the log.
     grep -hE "SKIP: |\[  (SKIPPED|FAILED ) \].*ms\)|$FAILURE" "$log" | sort -u | sed -n 1,60p || true
     show_failures "$log"
@@ -157,6 +157,8 @@ dev_test() {
     say "the ten dearest tests"
     suite dearest "${logs[@]}"
   fi
+  # `./dev bench` keeps the figures of a whole run that passed.
+  [ -n "$full$only${filter[*]-}" ] || [ $bad != 0 ] || suite record build/suite.json "$CACHE" "${groups[@]}"
   for group in ${over[@]+"${over[@]}"}; do say "too dear: $group (.dev/budgets)"; done
   for test in ${unsteady[@]+"${unsteady[@]}"}; do
     say "failed once and then passed: $test (what it said is above; a test that stands here often is a defect)"

@@ -35,7 +35,7 @@ LABELS = ("what", "way", "program", "payload", "query", "name", "where", "varian
 ESTIMATES = ("ratio", "change", "bias")  # what `low` and `high` beside them are the interval of
 LISTS = ("queries",)  # by query: too long for the page
 # Where a result comes from, what was asked for, and single runs.
-NOT_RESULTS = {"name", "machine", "time", "command", "options", "runs", "rounds", "pairs", "sf", "turns", "turn_us"}
+NOT_RESULTS = {"name", "machine", "time", "command", "commit", "options", "runs", "rounds", "pairs", "sf", "turns", "turn_us"}
 ANY = "any"  # the machine of a figure that is the same on every one: of code for a named CPU, or of single steps
 SPREADS = ("stddev", "cv")  # of repetitions
 
@@ -109,7 +109,7 @@ def of_script(found):
         return found["name"], {"machine": found["machine"], "command": found["command"]}, facts_printed(found["printed"])
     rows = [{"what": ", ".join(path), **fact, **({"detail": True} if set(path) & set(LISTS) else {})}
             for path, fact in facts_in(found)]
-    return found["name"], {"machine": found["machine"], "command": found["command"]}, rows
+    return found["name"], {key: found[key] for key in ("machine", "command", "commit") if key in found}, rows
 
 
 def commit_of_tree():
@@ -125,7 +125,7 @@ def results_in(folder):
         found = json.loads(file.read_text())
         topic, shared, rows = of_google_benchmark(found) if "context" in found else of_script(found)
         when = {"date": time.strftime("%Y-%m-%d", time.localtime(file.stat().st_mtime)), **commit_of_tree()}
-        topics.setdefault(topic, []).extend({**row, **shared, **when} for row in rows)
+        topics.setdefault(topic, []).extend({**row, **when, **shared} for row in rows)
     return topics
 
 

@@ -1,11 +1,14 @@
 """`./dev bench` fails when a benchmark gives no result, although it ended well, and runs the others all the same."""
+import json
 import os
 import pathlib
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
 
+import figures
 from tailor_env import ROOT, check
 
 GIVES_A_RESULT = """#!/bin/sh
@@ -61,5 +64,17 @@ with tempfile.TemporaryDirectory() as folder:
     program(build / "bench-programs", "clock_edges", "#!/bin/sh\n")
     code, errors, _ = bench(build, "programs")
     check(code == 1 and "clock_edges gave no result" in errors, f"one that prints nothing fails: {errors.strip()}")
+    code, _, said = bench(build, "suite")
+    check(code == 1 and "no run of ./dev test has passed" in said, "without a run of the tests there is nothing of them to keep")
+    (build / "suite.json").write_text(json.dumps({"commit": "abc", "groups": {"unit": 7.5}, "dearest": [{"name": "one_test", "seconds": 3.5}]}))
+    os.utime(build / "suite.json", (10**9, 10**9))
+    check(bench(build, "suite")[0] == 0, "where there was one, its figures are taken")
+    (build / "taken").mkdir()
+    shutil.copy2(build / "bench/suite.json", build / "taken")
+    rows = figures.results_in(build / "taken")["suite"]
+    check({(row["what"], row["value"]) for row in rows} == {("CPU seconds, unit", 7.5), ("dearest, one_test, wall seconds", 3.5)},
+          f"by group, and by test: {[row['what'] for row in rows]}")
+    check(all(row["commit"] == "abc" and row["date"] == "2001-09-09" and row["command"] == "./dev test" for row in rows),
+          "they are of its commit and its day")
     code, errors, _ = bench(build, "nothing")
     check(code == 2 and "there is no benchmark nothing" in errors, "an unknown name is an error")

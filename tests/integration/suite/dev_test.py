@@ -1,4 +1,5 @@
 """What ./dev test says of its groups: what failed, what is dear, and what CPU time was used, by daemons too."""
+import json
 import pathlib
 import subprocess
 import sys
@@ -44,6 +45,13 @@ with tempfile.TemporaryDirectory() as name:
     check(suite("passed", again).stdout.split() == ["fails"], "what passed at its second try has passed")
     dearest = [line.split()[-1] for line in suite("dearest", log).stdout.splitlines()]
     check(dearest[:3] == ["late", "a_rather_long_name_of_a_test_that_has_only_three_dots", "fails"], f"the dearest come first: {dearest}")
+
+    (folder / "test-e2e.log").write_text(LOG)
+    (folder / "test-e2e.cpu").write_text("12.5\n")
+    done = suite("record", folder / "suite.json", folder, "e2e")
+    kept = json.loads((folder / "suite.json").read_text())
+    check(kept["groups"] == {"e2e": 12.5} and kept["commit"], f"a run leaves what its groups used {done.stderr}")
+    check([test["name"] for test in kept["dearest"]] == dearest and kept["dearest"][0]["seconds"] == 240.01, "and its dearest tests")
 
     budgets.write_text("# comment\nunit 10  # seconds\n")
     within = suite("budget", "unit", "9.5", TAILOR_BUDGETS=str(budgets))
