@@ -8,11 +8,16 @@
   only folders above its own line.
 - What a library or a program links in CMake is the library of each folder that its sources include, and no library of ours
   that they do not include, directly or through a header. Inside daemon each is named; elsewhere one may bring others.
+- What the agent links of ours is of its own folders, or of one that it may include. deploy/ builds no library and no program.
+- A unit test includes what the folder that it tests may include, that folder, headers beside it and tests/support; what more it
+  needs is in TESTS_NEED, with the reason. A test links the libraries of the folders that its sources include.
+- Java packages and folders of the web page import what JAVA_USES and PAGE_USES name.
 - Nothing is at the top level that does not belong there.
 - "session" names nothing in our code but what docs/glossary.md says: a visitor of the web page, and daemon/session.
 """
 import dataclasses
 import pathlib
+import posixpath
 import re
 import subprocess
 import sys
@@ -92,6 +97,34 @@ USES = {
                                 "daemon/query/symbols", "daemon/store", "daemon/journal", "daemon/pipeline", "daemon/formats", "daemon/import", "daemon/export",
                                 "proto/control"},
 }
+# Folder of unit tests -> the folders that it tests, where that is not the one of its name. All rooms of query are one program.
+TESTED = {"agent": {"agent"}, "control": {"proto/control", "daemon/control"}, "weft/optimizer": {"compiler/weft/optimizer", "compiler/weft/catalog"},
+          "weft/exec": {"compiler/weft/exec", "compiler/weft/codegen"},
+          **{f"query/{room}": {each for each in USES if each.startswith("daemon/query/")} for room in ("code", "symbols", "load", "sums", "time", "reports", "json")}}
+# Folder of unit tests -> what it includes beyond that, and why.
+TESTS_NEED = {
+    "agent": {"proto/tailor", "daemon/process", "compiler/llvm"},  # the other end: what the agent says is read as the daemon reads it
+    "capture/decode": {"daemon/capture/select", "daemon/capture/host"},  # attributes as they are really asked for
+    "capture/select": {"daemon/capture/host", "daemon/query/sums"},  # an event's page, host, and what its samples add up to
+    "cli": {"tests/unit/query/symbols"},  # ELF files that tests make
+    "import": {"daemon/query/load", "daemon/query/sums", "daemon/query/reports"},  # a report of what was imported
+    "jvm": {"proto/base", "daemon/unwind"},  # frames that the daemon has to unwind
+    "metrics": {"daemon/query/reports"},  # the same sums, by a report
+    "pipeline": {"daemon/bpf", "daemon/capture/select", "daemon/query/code"},  # samples of BPF; one history of code in two readings
+    "registration": {"agent"},  # messages as the agent encodes them
+    "serve": {"daemon/serve/http"},  # an answer's status
+    "serve/http": {"daemon/control"},  # a server that is asked on both sockets
+    "session": {"daemon/query/symbols", "tests/unit/query/symbols", "tests/unit/unwind"},  # names of what was held; played threads
+    "weft/optimizer": {"tests/unit/weft/plan"},  # expressions
+}
+# Test -> folders of which it needs a header and no library.
+HEADERS_ALONE = {"agent_test": {"compiler/llvm"}}  # where a tag can live
+# Java package -> the packages of ours that it may import. Agent.java is the entry, and starts the parts.
+JAVA_USES = {"tailor.jvm": set(), "tailor.jvm.spark": {"tailor.jvm"}}
+JAVA_ENTRIES = {"agent/jvm/java/tailor/jvm/Agent.java"}
+# Folder of viewer/web/src -> the other folders that it may import. main.tsx is the entry.
+PAGE = "viewer/web/src"
+PAGE_USES = {"data": set(), "state": set(), "model": {"data"}, "draw": {"model", "state"}, "ui": {"data", "state", "model", "draw"}}
 # Public header in angle brackets, below tailor/ -> its folder.
 AGENT_HEADERS = pathlib.Path("agent/include/tailor")
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "daemon", "kmod", "agent", "compiler", "proto", "viewer",
@@ -99,6 +132,9 @@ TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "daemon", "kmod", "agent", "
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 LIBRARY = re.compile(r"tailor_library\(\s*([\w${}]+)\s+SOURCES(.*?)(?:DEPS(.*?))?\)", re.S)
 PROGRAM = re.compile(r"add_executable\(\s*(\w+)(.*?)\)", re.S)
+TEST = re.compile(r"tailor_test\(\s*(\w+)(.*?)\)", re.S)
+JAVA_IMPORT = re.compile(r"^import (?:static )?(tailor(?:\.[a-z]\w*)*)\.[A-Z*]", re.M)
+PAGE_IMPORT = re.compile(r"""(?:from|import)\s*\(?\s*["'](\.[^"']*)["']""")
 GROUP = re.compile(r"add_library\(\s*(\w+)\s+INTERFACE\s*\)")
 LINKS = re.compile(r"target_link_libraries\(\s*(\w+)\s(.*?)\)", re.S)
 # The adapter for LLVM is one library for each version, made in a loop.
@@ -246,6 +282,95 @@ def check_libraries(includes: dict[str, set[str]], headers: dict[str, set[str]])
     return bad
 
 
+def of_unit_test(folder: str) -> set[str]:
+    """What the unit tests of a folder below tests/unit may include of ours, beside tests/support and their own folder."""
+    tested = TESTED.get(folder) or {each for each in USES if folder in (each, each.partition("/")[2])}
+    return tested.union(*(USES[each] for each in tested), TESTS_NEED.get(folder, ()))
+
+
+def check_unit_tests(files: list[str]) -> list[str]:
+    """What unit tests include."""
+    bad = []
+    for name in files:
+        folder = pathlib.PurePath(name).parent.as_posix()
+        if not name.startswith("tests/unit/") or not name.endswith((".cc", ".h", ".c")) or not pathlib.Path(name).exists():
+            continue
+        allowed = of_unit_test(folder.removeprefix("tests/unit/"))
+        for quote, target in INCLUDE.findall(pathlib.Path(name).read_text(errors="replace")):
+            beside = pathlib.PurePath(target).parent.as_posix()
+            used = beside if target.startswith("tests/") else target_folder(quote, target, name)
+            if used and used not in allowed | {"tests/support", folder}:
+                bad.append(f"{name}: {folder} may not include {target}")
+    return bad
+
+
+def check_links_of_tests(made: dict[str, Target]) -> list[str]:
+    """What tests link against what their sources include, of the folders that are one library each."""
+    bad = []
+    of_folder: dict[str, set[str]] = {}
+    for name, target in made.items():
+        if target.sources:
+            of_folder.setdefault(target.folder, set()).add(name)
+    for path in sorted(pathlib.Path("tests").rglob("CMakeLists.txt")):
+        for name, words in TEST.findall(path.read_text()):
+            sources = [path.parent / word for word in words.split() if word.endswith(".cc") and "$" not in word]
+            texts = [(source.as_posix(), source.read_text(errors="replace")) for source in sources if source.exists()]
+            used = {target_folder(quote, target, source) for source, text in texts for quote, target in INCLUDE.findall(text)}
+            has = reached(Target(path.as_posix(), "", [], set(words.split()) & set(made)), made)
+            for folder in sorted(filter(None, used - HEADERS_ALONE.get(name, set()))):
+                if folder in of_folder and not of_folder[folder] & has:
+                    bad.append(f"{path}: {name} includes {folder} and does not link {' or '.join(sorted(of_folder[folder]))}")
+    return bad
+
+
+def check_links_of_agent(made: dict[str, Target]) -> list[str]:
+    """What agent/ links of other folders, and what deploy/ builds."""
+    bad = []
+    for path in sorted(pathlib.Path("agent").rglob("CMakeLists.txt")):
+        folder = folder_of(path.as_posix())
+        for name in {word for _, linked in LINKS.findall(path.read_text()) for word in linked.split()} & set(made):
+            if made[name].folder not in USES[folder]:
+                bad.append(f"{path}: {folder} may not link {name}")
+    for path in sorted(pathlib.Path("deploy").rglob("*")):
+        if path.suffix in (".txt", ".cmake") and re.search(r"^\s*(add_library|add_executable|tailor_library)\(", path.read_text(), re.M):
+            bad.append(f"{path}: deploy builds no library and no program")
+    return bad
+
+
+def check_java(files: list[str]) -> list[str]:
+    bad = []
+    for name in files:
+        if not name.startswith("agent/jvm/java/") or not name.endswith(".java") or not pathlib.Path(name).exists():
+            continue
+        package = pathlib.PurePath(name).parent.as_posix().removeprefix("agent/jvm/java/").replace("/", ".")
+        if package not in JAVA_USES:
+            bad.append(f"{name}: its package is not in the table of .dev/check_folders.py")
+            continue
+        may = set(JAVA_USES) if name in JAVA_ENTRIES else JAVA_USES[package] | {package}
+        bad += [f"{name}: {package} may not import {used}" for used in JAVA_IMPORT.findall(pathlib.Path(name).read_text()) if used not in may]
+    return bad
+
+
+def check_page(files: list[str]) -> list[str]:
+    bad = []
+    for name in files:
+        path = pathlib.PurePath(name)
+        if not name.startswith(f"{PAGE}/") or path.suffix not in (".ts", ".tsx") or not pathlib.Path(name).exists():
+            continue
+        parts = path.relative_to(PAGE).parts
+        if len(parts) == 1:
+            continue
+        if parts[0] not in PAGE_USES:
+            bad.append(f"{name}: its folder is not in the table of .dev/check_folders.py")
+            continue
+        may = PAGE_USES[parts[0]] | {parts[0]}
+        for target in PAGE_IMPORT.findall(pathlib.Path(name).read_text()):
+            used = posixpath.relpath(posixpath.normpath(posixpath.join(path.parent.as_posix(), target)), PAGE).split("/")[0]
+            if used not in may:
+                bad.append(f"{name}: {parts[0]} may not import {target}")
+    return bad
+
+
 def table_rows(heading: str) -> list[tuple[str, str]]:
     """(first cell without quotes and slash, the rest) of the first table below a line of ARCHITECTURE."""
     text = ARCHITECTURE.read_text()
@@ -309,6 +434,8 @@ def main() -> int:
             if used not in USES[folder]:
                 bad.append(f"{name}: {folder} may not include {target}")
     bad += check_libraries(includes, headers)
+    made = targets()
+    bad += check_unit_tests(files) + check_links_of_tests(made) + check_links_of_agent(made) + check_java(files) + check_page(files)
     bad += check_architecture(files)
     for line in sorted(set(bad)):
         print(line)
