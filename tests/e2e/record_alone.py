@@ -4,8 +4,8 @@ import os
 import pathlib
 import subprocess
 import tempfile
-import time
 
+from live_daemon import cpu_ns, wait_for
 from tailor_env import BIN, check, operators, run, sampling_denied, skip
 
 if reason := sampling_denied():
@@ -18,7 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
     engine = subprocess.Popen([BIN / "weft", "--sf", "0.05", "--threads", "1", "--repeat", "1000000", "--quiet", "--query", "tpch-3"],
                               env=nobody, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
-        time.sleep(1)
+        wait_for("the engine has used a second of CPU time", lambda: engine.poll() is not None or cpu_ns(engine.pid) > 10**9)
         check(engine.poll() is None, "the engine runs, and no daemon does")
         profile = folder / "alone.tailor"
         # What is asked for on the command line counts: no daemon has another opinion.
