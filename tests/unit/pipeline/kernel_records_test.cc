@@ -20,9 +20,9 @@ namespace tailor::pipeline {
 namespace {
 
 constexpr std::uint64_t kPage = 0x1000, kGenerated = 0x7e0000000000, kLibrary = 0x7e1000000000;
-constexpr CodeId kFirst = 5, kSecond = 6;
+constexpr CodeId kFirstCode = 5, kSecondCode = 6;
 
-class TimelineSink : public test::CollectingSink {
+class RecordedTimeline : public test::CollectingSink {
  public:
   void on_mapping(const profile::MappingRecord& mapping) override {
     process = mapping.process;
@@ -78,8 +78,8 @@ class KernelRecords : public testing::Test {
   }
   // One piece of code on each page.
   void load() {
-    timelines->on_code(process, after["generated"], kFirst, kGenerated, kPage);
-    timelines->on_code(process, after["merged"], kSecond, kGenerated + kPage, kPage);
+    timelines->on_code(process, after["generated"], kFirstCode, kGenerated, kPage);
+    timelines->on_code(process, after["merged"], kSecondCode, kGenerated + kPage, kPage);
   }
   CodeId code_at(std::uint64_t address, const std::string& step) {
     return timelines->find(process, address, after[step]).state.code;
@@ -91,8 +91,8 @@ class KernelRecords : public testing::Test {
   void expect_the_truth() {
     load();
     for (const char* step : {"merged", "writable", "executable", "library", "replaced", "moved"}) {
-      EXPECT_EQ(code_at(kGenerated + 8, step), kFirst) << step;
-      EXPECT_EQ(code_at(kGenerated + kPage + 8, step), kSecond) << step;
+      EXPECT_EQ(code_at(kGenerated + 8, step), kFirstCode) << step;
+      EXPECT_EQ(code_at(kGenerated + kPage + 8, step), kSecondCode) << step;
     }
     EXPECT_EQ(file_at(kLibrary + 8, "executable"), "");
     EXPECT_EQ(file_at(kLibrary + 8, "library"), "/usr/bin/true");
@@ -105,7 +105,7 @@ class KernelRecords : public testing::Test {
 
   std::map<std::string, TimeNs> after;  // by step; text_at is an address
   std::vector<std::byte> bytes;
-  TimelineSink sink;
+  RecordedTimeline sink;
   query::CodeTimelines all;
   query::CodeTimelines* timelines = nullptr;
   ProcessId process;

@@ -495,12 +495,12 @@ class TimeNamespace : public ForeignProcessTest {
     proc.write("4242/maps", "7f0000000000-7f0000001000 r-xp 00000000 08:01 77 /jit-4242.dump\n");
     proc.write("4242/status", "NSpid:\t4242\n");
     proc.write("4242/root/empty", "");
-    const auto folder = proc.path() / "4242";
-    std::filesystem::create_directory(folder / "ns");
-    std::filesystem::create_symlink(own, folder / "ns/time");
-    std::filesystem::create_symlink(of_children, folder / "ns/time_for_children");
+    const auto own_files = proc.path() / "4242";
+    std::filesystem::create_directory(own_files / "ns");
+    std::filesystem::create_symlink(own, own_files / "ns/time");
+    std::filesystem::create_symlink(of_children, own_files / "ns/time_for_children");
     if (!offsets.empty()) proc.write("4242/timens_offsets", offsets);
-    dump = folder / "root/jit-4242.dump";
+    dump = own_files / "root/jit-4242.dump";
     begin_dump(kPid);
   }
   // What the daemon takes the dump's time for, by the host's clock, less kTime.
