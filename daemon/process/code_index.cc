@@ -12,6 +12,10 @@ Status CodeIndex::add(CodeState code) {
   if (live_.size() >= limits_.code_objects) {
     return exhausted(fmt::format("code object {}: {} are loaded already", code.id, live_.size()));
   }
+  if (const std::size_t ended = retired_.size() - ended_after(code.loaded); !may_look_through(ended)) {
+    return exhausted(
+        fmt::format("code object {}: told late, when {} others had ended since its load", code.id, ended));
+  }
   while (bytes_ + code.bytes() > limits_.bytes && !retired_.empty()) {
     forget_oldest();
     ++forgotten_early_;
@@ -43,8 +47,7 @@ TimeNs CodeIndex::end_by_newer(const CodeState& code) const {
   const auto look_at = [&](TimeNs loaded) {
     if (loaded > code.loaded) end = std::min(end, loaded);
   };
-  const std::size_t first = first_ending_after(code.base), last = first_beginning_at(code.end, first);
-  for (std::size_t i = first; i < last; ++i) look_at(by_end_[i]->loaded);
+  by_address_.overlapping(code.base, code.end, [&](const CodeState& each) { look_at(each.loaded); });
   for (std::size_t i = ended_after(code.loaded); i < retired_.size(); ++i) {
     if (retired_[i].overlaps(code.base, code.end)) look_at(retired_[i].loaded);
   }
@@ -52,13 +55,13 @@ TimeNs CodeIndex::end_by_newer(const CodeState& code) const {
 }
 
 void CodeIndex::end_older(const Ending& by) {
-  const std::size_t first = first_ending_after(by.begin), last = first_beginning_at(by.end, first);
-  const auto is_older = [&](const CodeState& each) { return each.loaded <= by.loaded_by; };
-  for (std::size_t i = first; i < last; ++i) {
-    if (is_older(*by_end_[i])) await(*by_end_[i]);
-  }
+  std::vector<const CodeState*> older;
+  by_address_.overlapping(by.begin, by.end, [&](const CodeState& each) {
+    if (each.loaded <= by.loaded_by) older.push_back(&each);
+  });
+  for (const CodeState* each : older) await(*each);
   cut_retired(by);
-  end_live(first, last, by.time, is_older);
+  end_live(older, by.time);
 }
 
 // Those that were to end later.
@@ -84,9 +87,7 @@ void CodeIndex::insert(std::unique_ptr<CodeState> code, TimeNs end) {
     retire(std::move(code), end);
     return settle(before);
   }
-  const auto at = static_cast<std::ptrdiff_t>(first_ending_after(code->base));
-  ends_.insert(ends_.begin() + at, code->end);
-  by_end_.insert(by_end_.begin() + at, code.get());
+  by_address_.add(*code);
   live_.emplace(code->id, std::move(code));
 }
 
@@ -104,8 +105,7 @@ bool CodeIndex::remove(CodeId id, TimeNs time) {
   const TimeNs awaited_since = awaited == awaited_.end() ? kTimeMax : awaited->second.loaded;
   const bool of_live = live_since <= time && (awaited_since > time || awaited_since <= live_since);
   if (of_live) {
-    const std::size_t at = first_ending_after(live->second->base);
-    end_live(at, at + 1, time, [](const CodeState&) { return true; });
+    end_live({live->second.get()}, time);
   } else if (awaited_since <= time) {
     shorten(id, awaited_since, time);
     awaited_.erase(awaited);
@@ -125,22 +125,22 @@ void CodeIndex::shorten(CodeId id, TimeNs loaded, TimeNs time) {
 
 std::vector<CodeId> CodeIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
   std::vector<CodeId> gone;
+  std::vector<const CodeState*> codes;
   for (const auto& [id, code] : live_) {
-    if (code->seen != seen) gone.push_back(id);
+    if (code->seen == seen) continue;
+    gone.push_back(id);
+    codes.push_back(code.get());
   }
-  end_live(0, by_end_.size(), time, [&](const CodeState& code) { return code.seen != seen; });
+  end_live(codes, time);
   std::erase_if(awaited_, [&](const auto& each) { return each.second.seen != seen; });
   return gone;
 }
 
 const CodeState* CodeIndex::search(std::uint64_t address, TimeNs time) const {
-  const std::size_t at = first_ending_after(address);
-  if (at < by_end_.size()) {
-    const CodeState* code = by_end_[at];
-    if (code->base <= address && code->loaded <= time) {
-      std::atomic_ref(found_[found_at(address)]).store(code, std::memory_order_relaxed);
-      return code;
-    }
+  const CodeState* code = by_address_.first_ending_after(address);
+  if (code != nullptr && code->base <= address && code->loaded <= time) {
+    std::atomic_ref(found_[found_at(address)]).store(code, std::memory_order_relaxed);
+    return code;
   }
   // Few: what was unloaded between `time` and now.
   for (auto each = retired_.rbegin(); each != retired_.rend() && each->unloaded > time; ++each) {
@@ -156,24 +156,6 @@ CodeState* CodeIndex::live(CodeId id) {
 
 void CodeIndex::trim(TimeNs watermark) {
   while (!retired_.empty() && retired_.front().unloaded <= watermark) forget_oldest();
-}
-
-// Without a branch on what is compared: addresses of samples are as good as random.
-std::size_t CodeIndex::first_ending_after(std::uint64_t address) const {
-  const std::uint64_t* first = ends_.data();
-  std::size_t count = ends_.size();
-  while (count > 0) {
-    const std::size_t half = (count + 1) / 2;
-    first += half & -std::size_t{first[half - 1] <= address};
-    count -= half;
-  }
-  return static_cast<std::size_t>(first - ends_.data());
-}
-
-// From that one of by_end_ on.
-std::size_t CodeIndex::first_beginning_at(std::uint64_t address, std::size_t from) const {
-  while (from < by_end_.size() && by_end_[from]->base < address) ++from;
-  return from;
 }
 
 // Where the numbers are used up, all objects get new ones.
@@ -197,28 +179,38 @@ std::size_t CodeIndex::ended_after(TimeNs time) const {
                                   retired_.begin());
 }
 
-// Of those from `first` to before `last` of by_end_ the ones that are to end; the rest closes up once.
-template <typename Ends>
-void CodeIndex::end_live(std::size_t first, std::size_t last, TimeNs time, const Ends& ends) {
+bool CodeIndex::may_look_through(std::size_t count) {
+  looks_ = std::min(looks_ + kEarnedLooks, kMostLooks);
+  if (count > looks_) return false;
+  looks_ -= count;
+  return true;
+}
+
+void CodeIndex::end_live(const std::vector<const CodeState*>& codes, TimeNs time) {
   const std::size_t before = retired_.size();
-  std::size_t stays = first;
-  for (std::size_t i = first; i < last; ++i) {
-    if (ends(*by_end_[i])) {
-      retire(std::move(live_.extract(by_end_[i]->id).mapped()), time);
-      continue;
-    }
-    ends_[stays] = ends_[i];
-    by_end_[stays++] = by_end_[i];
+  for (const CodeState* each : codes) {
+    by_address_.remove(*each);
+    forget_guesses(*each);
+    retire(std::move(live_.extract(each->id).mapped()), time);
   }
-  const auto from = static_cast<std::ptrdiff_t>(stays), to = static_cast<std::ptrdiff_t>(last);
-  ends_.erase(ends_.begin() + from, ends_.begin() + to);
-  by_end_.erase(by_end_.begin() + from, by_end_.begin() + to);
   settle(before);
+}
+
+// A guess lies where one of its pages has its place.
+void CodeIndex::forget_guesses(const CodeState& code) {
+  const std::uint64_t first = code.base >> 12, last = (code.end - 1) >> 12;
+  if (last - first >= kFound) {
+    for (const CodeState*& each : found_) each = each == &code ? nullptr : each;
+    return;
+  }
+  for (std::uint64_t page = first; page <= last; ++page) {
+    const CodeState*& guess = found_[found_at(page << 12)];
+    if (guess == &code) guess = nullptr;
+  }
 }
 
 // It has its place after settle().
 void CodeIndex::retire(std::unique_ptr<CodeState> code, TimeNs time) {
-  for (const CodeState*& each : found_) each = each == code.get() ? nullptr : each;
   const CodeState& of = *code;
   const TimeNs end = std::max(time, of.loaded);
   retired_.push_back({end, of.loaded, of.base, of.end, of.id, std::move(code)});
@@ -228,7 +220,8 @@ void CodeIndex::retire(std::unique_ptr<CodeState> code, TimeNs time) {
 // first that is too old.
 void CodeIndex::settle(std::size_t before) {
   const auto added = retired_.begin() + static_cast<std::ptrdiff_t>(before);
-  std::ranges::stable_sort(added, retired_.end(), {}, &Retired::unloaded);
+  if (!std::ranges::is_sorted(added, retired_.end(), {}, &Retired::unloaded))
+    std::ranges::stable_sort(added, retired_.end(), {}, &Retired::unloaded);
   if (added != retired_.end()) {
     const auto place =
         std::ranges::upper_bound(retired_.begin(), added, added->unloaded, {}, &Retired::unloaded);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/process/code_by_address.h"
 #include "daemon/process/code_state.h"
 #include "daemon/process/limits.h"
 #include "proto/base/ids.h"
@@ -28,7 +29,8 @@ class CodeIndex {
   explicit CodeIndex(const Limits& limits, std::uint32_t row_numbers = kRowNumbers)
       : limits_(limits), row_numbers_(row_numbers) {}
 
-  // Fails, with the reason, for a live object of the same id and beyond the limits.
+  // Fails, with the reason, for a live object of the same id, beyond the limits, and where many have ended
+  // since it was loaded and others were as late before.
   Status add(CodeState code);
   // Ends the object of this id that was loaded last by then. Nothing changes for one that is over already,
   // but each that was added may be removed once. False: no such object is known.
@@ -69,6 +71,9 @@ class CodeIndex {
   static constexpr std::size_t kFound = 64;
   static std::size_t found_at(std::uint64_t address) { return (address >> 12 ^ address >> 18) % kFound; }
 
+  // An object that is told late looks at all that ended since its load. Each object earns a few such looks,
+  // so a process that tells all of them late cannot hold up the daemon.
+  static constexpr std::size_t kEarnedLooks = 128, kMostLooks = 32768;
   // Side by side: many may be looked through.
   struct Retired {
     TimeNs unloaded, loaded;
@@ -84,10 +89,9 @@ class CodeIndex {
   };
 
   const CodeState* search(std::uint64_t address, TimeNs time) const;
-  std::size_t first_ending_after(std::uint64_t address) const;
   std::size_t ended_after(TimeNs time) const;
+  bool may_look_through(std::size_t count);
   void number_rows(CodeState& code);
-  std::size_t first_beginning_at(std::uint64_t address, std::size_t from) const;
   TimeNs end_by_newer(const CodeState& code) const;
   // What something new ends: all there that was loaded by then. At `time`, which is not before that.
   struct Ending {
@@ -99,8 +103,8 @@ class CodeIndex {
   void shorten(CodeId id, TimeNs loaded, TimeNs time);
   void insert(std::unique_ptr<CodeState> code, TimeNs end);
   void await(const CodeState& code);
-  template <typename Ends>
-  void end_live(std::size_t first, std::size_t last, TimeNs time, const Ends& ends);
+  void end_live(const std::vector<const CodeState*>& codes, TimeNs time);
+  void forget_guesses(const CodeState& code);
   void retire(std::unique_ptr<CodeState> code, TimeNs time);
   void settle(std::size_t before);
   void forget_oldest();
@@ -108,13 +112,13 @@ class CodeIndex {
   Limits limits_;
   std::uint32_t row_numbers_;
   std::map<CodeId, std::unique_ptr<CodeState>> live_;
-  std::vector<std::uint64_t> ends_;       // of live_, by address
-  std::vector<const CodeState*> by_end_;  // whose ends they are
-  std::deque<Retired> retired_;           // by end of life
+  CodeByAddress by_address_;     // of live_
+  std::deque<Retired> retired_;  // by end of life
   std::map<CodeId, Awaited> awaited_;
   std::uint64_t lowest_ = 0, highest_ = 0;  // all that ever were lie in between
   // Live ones that were found last, by where: guesses, checked before use. Any thread may ask.
   mutable std::array<const CodeState*, kFound> found_{};
+  std::size_t looks_ = kMostLooks;  // at those that are over, which late objects may still take
   std::size_t bytes_ = 0;
   std::uint32_t next_row_ = 1;
   std::uint64_t row_numbering_ = 0;

@@ -60,14 +60,15 @@ inline constexpr std::size_t kDescriptorsOfConnection = 2;
 inline constexpr std::uint64_t kTscARecord = 4;
 
 // ---- What one call of Server::poll() may do, so that nobody waits long for his turn. ----
-// First everybody gets a share ...
+// The process that said or wrote least of late gets a share first. All together get this much. A message that
+// does not fit into a packet is taken whole.
 inline constexpr std::size_t kPacketsAShare = 64;
 inline constexpr std::size_t kBytesAShare = 64 * 1024;
+inline constexpr std::size_t kMessagesAPoll = 512;  // a small one takes some 15 us, with what it leads to
+inline constexpr std::size_t kBytesAPoll = 2 * 1024 * 1024;
+// Of log records everybody's share is read: a log that is not read in time is overwritten.
 inline constexpr std::size_t kRecordsAShare = 16 * 1024;
 inline constexpr std::size_t kAreasAShare = 512;  // heads looked at
-// ... then who asked for least of late gets more, up to so much for all together. A message that does not
-// fit into a packet is taken whole.
-inline constexpr std::size_t kBytesAPoll = 2 * 1024 * 1024;
 inline constexpr std::size_t kRecordsAPoll = 500'000;
 // A message with more bytes is read on a thread of its user. The second bounds the bytes of one user's
 // messages that are being read there, or were read and are still worked at.

@@ -15,8 +15,8 @@ void ReadingOrder::fade(const std::vector<Connection*>& connections, Clock::time
   }
 }
 
-void ReadingOrder::sort(std::vector<Connection*>& connections) {
-  std::ranges::stable_sort(connections, {}, &Connection::debt);
+void ReadingOrder::sort(std::vector<Connection*>& connections, double Connection::* cost) {
+  std::ranges::stable_sort(connections, {}, cost);
 }
 
 }  // namespace tailor::registration

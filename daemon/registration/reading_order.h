@@ -16,8 +16,8 @@ class ReadingOrder {
 
   // Debts, and what was said, fade with the time that has passed since the last call.
   void fade(const std::vector<Connection*>& connections, Clock::time_point now);
-  // By debt, the smallest first.
-  static void sort(std::vector<Connection*>& connections);
+  // By what they cost in this respect, the smallest first.
+  static void sort(std::vector<Connection*>& connections, double Connection::* cost);
 
  private:
   Clock::time_point faded_{};

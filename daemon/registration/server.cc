@@ -219,58 +219,58 @@ std::uint32_t Server::least_log() const {
 }
 
 void Server::read_messages(std::vector<Connection*>& connections) {
-  std::vector<Connection*> more;
+  std::vector<Connection*> unread;
   for (Connection* connection : connections) {
-    const bool may_have_said = connection->ready || !connection->ends_waits || connection->paused ||
-                               connection->unwatched || connection->has_waiting() || connection->has_more();
-    if (!may_have_said) continue;
-    connection->ready = false;
-    read_one(*connection, {kPacketsAShare, kBytesAShare, false});
-    if (connection->has_more() && !connection->paused) more.push_back(connection);
+    if (connection->ready || !connection->ends_waits || connection->paused || connection->unwatched ||
+        connection->has_waiting() || connection->has_more())
+      unread.push_back(connection);
   }
-  std::size_t left = kBytesAPoll;
-  while (left > 0 && !more.empty()) {
-    ReadingOrder::sort(more);
-    for (Connection* connection : more) {
-      const double before = connection->debt;
-      read_one(*connection, {kPacketsAShare, kBytesAShare, true});
-      left -= std::min(left, static_cast<std::size_t>(connection->debt - before));
-      if (left == 0) break;
-    }
-    std::erase_if(more, [](const Connection* each) { return !each->has_more() || each->paused; });
+  std::size_t messages = kMessagesAPoll, bytes = kBytesAPoll;
+  for (bool large = false; messages > 0 && bytes > 0 && !unread.empty(); large = true) {
+    ReadingOrder::sort(unread, &Connection::said);
+    std::erase_if(unread, [&](Connection* connection) {
+      if (messages == 0 || bytes == 0) return false;
+      connection->ready = false;
+      const Cost cost = read_one(*connection, {std::min(messages, kPacketsAShare), kBytesAShare, large});
+      messages -= std::min(messages, cost.messages);
+      bytes -= std::min(bytes, cost.bytes);
+      return !connection->has_more() || connection->paused;
+    });
   }
-  unfinished_ = !more.empty();
+  unfinished_ = !unread.empty();
+  said_by_unread_ = 0;
+  for (const Connection* each : unread) said_by_unread_ = std::max(said_by_unread_, each->said);
   hello_waits_ = std::ranges::any_of(
       connections, [](const Connection* each) { return each->has_waiting() && !each->greeted(); });
 }
 
-void Server::read_one(Connection& connection, const Connection::Share& share) {
+Server::Cost Server::read_one(Connection& connection, const Connection::Share& share) {
   const std::uint32_t uid = connection.process().uid();
   const std::size_t not_closed = closer_.pending(uid).descriptors;
   if (!connection.end() && not_closed >= kMostForeignDescriptors) {
-    return pause(
-        connection, "user-descriptors",
-        fmt::format("{} descriptors that processes of user {} sent are not closed yet: these processes are "
-                    "read later",
-                    not_closed, uid));
+    pause(connection, "user-descriptors",
+          fmt::format("{} descriptors that processes of user {} sent are not closed yet: these processes are "
+                      "read later",
+                      not_closed, uid));
+    return {};
   }
   const bool may = connection.end() || user_messages_.may(uid, connection.id(), UserMessages::Clock::now());
   if (!may) {
-    return pause(
-        connection, "user-messages-per-second",
-        fmt::format("the processes of user {} send more than {} messages a second: they are read later", uid,
-                    options_.user_messages_a_second));
+    pause(connection, "user-messages-per-second",
+          fmt::format("the processes of user {} send more than {} messages a second: they are read later",
+                      uid, options_.user_messages_a_second));
+    return {};
   }
   connection.paused = false;
-  const std::size_t cost = connection.read(share);
-  connection.debt += static_cast<double>(cost);
-  connection.said += static_cast<double>(cost);
-  user_messages_.read(uid, connection.id(), connection.messages_read());
+  const Cost cost{.bytes = connection.read(share), .messages = connection.messages_read()};
+  connection.debt += static_cast<double>(cost.bytes);
+  connection.said += static_cast<double>(cost.bytes);
+  user_messages_.read(uid, connection.id(), cost.messages);
   hold(connection, connection.is_held());
-  if (connection.unwatched) return;
-  const bool said_little =
-      connection.messages_read() > 0 && connection.said <= kLittle && !connection.has_more();
+  if (connection.unwatched) return cost;
+  const bool said_little = cost.messages > 0 && connection.said <= kLittle && !connection.has_more();
   let_end_waits(connection, !said_little);
+  return cost;
 }
 
 void Server::let_end_waits(Connection& connection, bool ends_waits) {
@@ -316,7 +316,7 @@ void Server::read_logs(std::vector<Connection*>& connections) {
     if (read(*connection) >= kRecordsAShare || !connection->logs_are_read()) more.push_back(connection);
   }
   while (left > 0 && !more.empty()) {
-    ReadingOrder::sort(more);
+    ReadingOrder::sort(more, &Connection::debt);
     std::erase_if(more, [&](Connection* connection) {
       return left == 0 || (read(*connection) < kRecordsAShare && connection->logs_are_read());
     });
@@ -384,6 +384,7 @@ void Server::admit_connection(UniqueFd& socket, const ucred& credentials) {
       id, std::move(socket), std::move(*process), sink_, counters_, closer_, reader_, shares_,
       std::move(held), options_.process_dictionaries,
       [this](const Connection& newcomer, const v1::Hello& hello) { return admit(newcomer, hello); });
+  connection->said = said_by_unread_;
   if (!watch(connection->socket(), id) || !watch(connection->process().pidfd(), id | kProcessEnd)) {
     unwatch(connection->socket());
     return turn_away(connection->socket(), credentials, "epoll", "it cannot be watched");

@@ -94,7 +94,10 @@ class Server {
   void turn_away(int socket, const ucred& peer, const char* kind, const std::string& reason);
   Connection::Admission admit(const Connection& newcomer, const v1::Hello& hello);
   void read_messages(std::vector<Connection*>& connections);
-  void read_one(Connection& connection, const Connection::Share& share);
+  struct Cost {
+    std::size_t bytes = 0, messages = 0;
+  };
+  Cost read_one(Connection& connection, const Connection::Share& share);
   void read_logs(std::vector<Connection*>& connections);
   void pause(Connection& connection, const char* limit, const std::string& why);
   bool watch(int fd, std::uint64_t token);
@@ -127,9 +130,10 @@ class Server {
 
   ReadingOrder order_;
   UserMessages user_messages_;
-  std::size_t first_ = 0;    // whose turn is first, among equals
-  int hellos_left_ = 0;      // of this poll()
-  bool unfinished_ = false;  // what was said by then is not all taken yet
+  std::size_t first_ = 0;      // whose turn is first, among equals
+  double said_by_unread_ = 0;  // the most of it, where newcomers begin: they come before nobody who waits
+  int hellos_left_ = 0;        // of this poll()
+  bool unfinished_ = false;    // what was said by then is not all taken yet
   bool hello_waits_ = false;
   double fullest_log_ = 0;
 

@@ -1,6 +1,5 @@
 // tailord: the daemon.
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -52,24 +51,9 @@ void make_room_for_descriptors(int any) {
   (void)UniqueFd(::fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(std::min(limit.rlim_cur, kMany) - 1)));
 }
 
-// Memory that one thread gave back must serve the others. By default almost every thread has an arena of its
-// own: after a minute of agents and readers that come and go, these held three times what was in use, and
-// grew on.
-void set_up_allocator() {
-  ::mallopt(M_ARENA_MAX, 1);
-  // What is freed is joined to its neighbours at once. Else the allocator does so for all small pieces in one
-  // go, with the arena locked: the thread that serves all agents waited for that, for many milliseconds.
-  ::mallopt(M_MXFAST, 0);
-  // Tables of files are large and live for a moment: they are given back. The allocator would learn from the
-  // first one to keep such memory.
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
-}
-
 int run(int argc, char** argv) {
   const Parsed parsed = parse(argc, argv);
   if (parsed.finished) return parsed.exit_code;
-  set_up_allocator();
   start_logging(parsed.options.log_level, logs_to_journal());
   // Nothing that is made here is open to everybody, whatever the umask was; what must be says so itself.
   ::umask(::umask(S_IRWXO) | S_IWGRP | S_IRWXO);

@@ -79,6 +79,7 @@ ATTACKS = {
     "newcomers": (agents, "newcomers"),
     "mapped": (agents, "mapped"),
     "rows": (agents, "rows"),
+    "late": (agents, "late"),
     "tables": (agents, "tables"),
     "message": (agents, "message"),
     "catalogue": (reader, None),

@@ -224,6 +224,20 @@ def rows_of_code(path):
         yield
 
 
+def late_code(path):
+    """As much code as is remembered comes and goes. Then comes much that is said to have been there before all of it."""
+    agent = RawAgent(path)
+    page, kept, late = 0x1000, 16_384, 100_000
+    for code in range(1, kept + 1):
+        agent.code(code, plan=0, base=0x7000_0000_0000 + page * code)
+        agent.unload_code(code)
+    while True:
+        for code in range(kept + 1, kept + late):
+            agent.code(code, plan=0, base=0x7000_0000_0000 + page * code, loaded=1)
+            agent.unload_code(code)
+            yield
+
+
 def executable_page(libc, file):
     """Its second page, mapped."""
     address = libc.mmap(None, PAGE, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, file, PAGE)
@@ -344,6 +358,7 @@ ATTACKS = {
     "descriptors": [slow_descriptors],
     "newcomers": [newcomers],
     "rows": [rows_of_code],
+    "late": [late_code],
     "mapped": [much_mapped],
     "tables": [tables_of_files],
     "message": [large_messages],

@@ -64,9 +64,9 @@ class RawAgent:
     def plan(self, plan, levels=(), slot=0):
         self.say(14, field(1, plan) + field(2, slot) + b"".join(field(5, field(2, count)) for count in levels))
 
-    def code(self, code, plan, base, size=16, eh_frame=b""):
+    def code(self, code, plan, base, size=16, eh_frame=b"", loaded=0):
         self.say(16, field(1, code) + field(2, plan) + field(3, base) + field(4, b"\xcc" * size) +
-                 (field(10, eh_frame) if eh_frame else b""))
+                 (field(10, eh_frame) if eh_frame else b"") + (field(5, loaded) if loaded else b""))
 
     def unload_code(self, code):
         self.say(17, field(1, code))

@@ -245,5 +245,27 @@ TEST(CodeIndex, AwaitsOnlySoManyUnloads) {
   EXPECT_EQ(index.awaited(), 0u) << "nobody speaks for them any more";
 }
 
+// An object that is told late is compared with all that ended since its load.
+TEST(CodeIndex, ManyThatAreToldVeryLateAreRefused) {
+  CodeIndex index({});
+  constexpr CodeId kEnded = 10'000, kLate = 1'000;
+  for (CodeId id = 1; id <= kEnded; ++id) {
+    ASSERT_TRUE(index.add(object(id, id * 100, 10, 100 + static_cast<TimeNs>(id))).ok());
+    ASSERT_TRUE(index.remove(id, 101 + static_cast<TimeNs>(id)));
+  }
+  CodeId taken = 0;
+  for (CodeId id = kEnded + 1; id <= kEnded + kLate; ++id) {
+    const Status told = index.add(object(id, id * 100, 10, 50));
+    taken += told.ok();
+    if (!told.ok()) {
+      EXPECT_EQ(told.error().kind, ErrorKind::kExhausted);
+    }
+  }
+  EXPECT_GE(taken, 3u) << "a few are no burden";
+  EXPECT_LE(taken, 20u) << "each looks through 10,000";
+  EXPECT_EQ(found(index, (kEnded + 1) * 100, 60), kEnded + 1);
+  EXPECT_TRUE(index.add(object(kEnded + kLate + 1, 10, 10, 20'000)).ok()) << "what is told in time is taken";
+}
+
 }  // namespace
 }  // namespace tailor::process

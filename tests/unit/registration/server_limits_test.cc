@@ -2,6 +2,10 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include "daemon/registration/limits.h"
 #include "tests/unit/registration/server_fixture.h"
 
@@ -37,6 +41,48 @@ TEST_F(ServerLimitsTest, TooManyMessagesAreReadLater) {
   EXPECT_EQ(agent.receive().limit_reached().limit(), "user-messages-per-second");
   ASSERT_TRUE(server_.until([&] { return sink().messages.size() == 120; }));
   EXPECT_TRUE(sink().gone.empty());
+}
+
+// However many say much, one call takes so many messages; a process that said little does not wait for the
+// rest.
+TEST_F(ServerLimitsTest, OneCallTakesABoundedNumberOfMessages) {
+  constexpr std::size_t kLoud = 10, kEach = 150, kAll = kLoud * kEach + 1;
+  server_.stop();
+  server_.options.user_messages_a_second = 0;
+  server_.start();
+  RawAgent quiet(server_.path());
+  ASSERT_TRUE(open(quiet));
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  std::vector<pid_t> loud(kLoud);
+  for (pid_t& each : loud) {
+    each = ::fork();
+    if (each != 0) continue;
+    RawAgent agent(server_.path());
+    agent.hello();
+    for (std::uint64_t id = 1; id <= kEach; ++id) agent.send(plan(id));
+    [[maybe_unused]] auto told = ::write(ready[1], "x", 1);
+    ::pause();
+  }
+  char c;
+  for (std::size_t i = 0; i < kLoud; ++i) ASSERT_EQ(::read(ready[0], &c, 1), 1);
+  quiet.send(plan(777));
+  std::size_t most = 0, when_quiet_was_read = 0;
+  for (std::size_t before = sink().messages.size(); before < kAll; before = sink().messages.size()) {
+    server_.poll(1);
+    most = std::max(most, sink().messages.size() - before);
+    const bool is_read = std::ranges::any_of(
+        sink().messages, [](const PeerMessage& each) { return each.message.plan_load().id() == 777; });
+    if (is_read && when_quiet_was_read == 0) when_quiet_was_read = sink().messages.size();
+  }
+  EXPECT_LE(most, kMessagesAPoll);
+  EXPECT_LT(when_quiet_was_read, kAll);
+  for (const pid_t each : loud) {
+    ::kill(each, SIGKILL);
+    ::waitpid(each, nullptr, 0);
+  }
+  ::close(ready[0]);
+  ::close(ready[1]);
 }
 
 // A large message costs its sender nothing once it is written, for it may be sent again and again: they are
