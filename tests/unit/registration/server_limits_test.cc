@@ -43,8 +43,8 @@ TEST_F(ServerLimitsTest, TooManyMessagesAreReadLater) {
   EXPECT_TRUE(sink().gone.empty());
 }
 
-// However many say much, one call takes so many messages; a process that said little does not wait for the
-// rest.
+// One call takes a bounded number of messages, however many processes say much. A process that said little
+// does not wait for all of theirs.
 TEST_F(ServerLimitsTest, OneCallTakesABoundedNumberOfMessages) {
   constexpr std::size_t kLoud = 10, kEach = 150, kAll = kLoud * kEach + 1;
   server_.stop();
