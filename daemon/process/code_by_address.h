@@ -15,7 +15,7 @@ namespace tailor::process {
 class CodeByAddress {
  public:
   static constexpr std::size_t kBlock = 512;
-  // `block`: so many objects lie side by side at most.
+  // `block`: the most objects that lie side by side.
   explicit CodeByAddress(std::size_t block = kBlock) : most_(block) {}
 
   void add(const CodeState& code);
