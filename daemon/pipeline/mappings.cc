@@ -95,9 +95,14 @@ void Mappings::map_known(ProcessEntry& entry, const profile::MappingRecord& mapp
 // `since`: it was not there before.
 void Mappings::map_file(ProcessEntry& entry, const profile::MappingRecord& mapping, TimeNs since) {
   if (is_jitdump_name(mapping.path)) note_jitdump(entry, mapping.path);
-  if (entry.mappings_ended || !entry.files.map(file_of(mapping))) return;
-  if (profile::ends_code(profile::mapped_kind(mapping.path)))
-    entry.state.end_code(mapping.begin, mapping.begin + mapping.size, since, mapping.time);
+  if (entry.mappings_ended) return;
+  const process::FileRanges::File file = file_of(mapping);
+  const auto others = entry.files.others(file);
+  if (!entry.files.map(file)) return;
+  if (profile::ends_code(profile::mapped_kind(mapping.path))) {
+    // The kernel tells of neighbours that it has merged as of one.
+    for (const auto& [begin, end] : others) entry.state.end_code(begin, end, since, mapping.time);
+  }
   tell(entry, mapping);
   if (mapping.path.rfind(process::kAgentLibrary) == std::string::npos) return;
   entry.state.set_agent_code(mapping.begin, mapping.size);

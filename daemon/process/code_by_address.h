@@ -24,7 +24,7 @@ class CodeByAddress {
 
   // The object at `address`, else the next one, else NULL.
   const CodeState* first_ending_after(std::uint64_t address) const;
-  // In the order of their addresses. `visit` changes nothing here.
+  // In the order of their addresses, while `visit` returns true. It changes nothing here.
   template <typename Visit>
   void overlapping(std::uint64_t begin, std::uint64_t end, const Visit& visit) const {
     std::size_t block = first_above(ends_, begin);
@@ -32,8 +32,7 @@ class CodeByAddress {
     for (; block < blocks_.size(); ++block, at = 0) {
       for (; at < blocks_[block].codes.size(); ++at) {
         const CodeState& code = *blocks_[block].codes[at];
-        if (code.base >= end) return;
-        visit(code);
+        if (code.base >= end || !visit(code)) return;
       }
     }
   }

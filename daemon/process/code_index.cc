@@ -9,12 +9,20 @@ namespace tailor::process {
 
 Status CodeIndex::add(CodeState code) {
   if (live_.contains(code.id)) return invalid(fmt::format("code object {}: loaded twice", code.id));
+  earn();
+  const Overlap there = look_at(code.base, code.end, code.loaded);
+  const std::size_t ended = retired_.size() - ended_after(code.loaded);
+  const bool compared = there.all && spend(ended);
+  const TimeNs end = compared ? std::min(there.newer, newer_retired(code)) : kTimeMax;
+  // One that is refused has taken the place of what was there, too.
+  end_older(there.older, {code.base, code.end, code.loaded, code.loaded}, compared);
+  if (!compared) {
+    return exhausted(fmt::format(
+        "code object {}: told late, when its process had {} newer ones, and others were told late before",
+        code.id, ended));
+  }
   if (live_.size() >= limits_.code_objects) {
     return exhausted(fmt::format("code object {}: {} are loaded already", code.id, live_.size()));
-  }
-  if (const std::size_t ended = retired_.size() - ended_after(code.loaded); !may_look_through(ended)) {
-    return exhausted(
-        fmt::format("code object {}: told late, when {} others had ended since its load", code.id, ended));
   }
   while (bytes_ + code.bytes() > limits_.bytes && !retired_.empty()) {
     forget_oldest();
@@ -24,8 +32,6 @@ Status CodeIndex::add(CodeState code) {
     return exhausted(fmt::format("code object {}: row tables and machine code would take more than {} bytes",
                                  code.id, limits_.bytes));
   }
-  const TimeNs end = end_by_newer(code);
-  end_older({code.base, code.end, code.loaded, code.loaded});
   bytes_ += code.bytes();
   lowest_ = highest_ == 0 ? code.base : std::min(lowest_, code.base);
   highest_ = std::max(highest_, code.end);
@@ -38,30 +44,54 @@ Status CodeIndex::add(CodeState code) {
 void CodeIndex::end_code(std::uint64_t begin, std::uint64_t end, TimeNs loaded_before, TimeNs time) {
   const bool none_is_there = begin >= highest_ || end <= lowest_;
   if (none_is_there || loaded_before == kTimeMin) return;
-  end_older({begin, end, loaded_before - 1, std::max(loaded_before, time)});
+  earn();
+  const Ending by{begin, end, loaded_before - 1, std::max(loaded_before, time)};
+  const Overlap there = look_at(begin, end, by.loaded_by);
+  const bool compared = there.all && spend(retired_.size() - ended_after(by.time));
+  if (!compared) ++forgotten_early_;
+  end_older(there.older, by, compared);
 }
 
-// When the first newer one that overlaps it was loaded.
-TimeNs CodeIndex::end_by_newer(const CodeState& code) const {
-  TimeNs end = kTimeMax;
-  const auto look_at = [&](TimeNs loaded) {
-    if (loaded > code.loaded) end = std::min(end, loaded);
-  };
-  by_address_.overlapping(code.base, code.end, [&](const CodeState& each) { look_at(each.loaded); });
-  for (std::size_t i = ended_after(code.loaded); i < retired_.size(); ++i) {
-    if (retired_[i].overlaps(code.base, code.end)) look_at(retired_[i].loaded);
-  }
-  return end;
+bool CodeIndex::says_again(CodeId id, TimeNs loaded, std::uint64_t seen) {
+  constexpr TimeNs kSame = 1'000'000;  // the clock of a connection is not exact
+  const auto awaited = awaited_.find(id);
+  if (awaited == awaited_.end() || awaited->second.seen == seen) return false;
+  const TimeNs first = awaited->second.loaded;
+  if (std::max(first, loaded) - std::min(first, loaded) > kSame) return false;
+  awaited->second.seen = seen;
+  return true;
 }
 
-void CodeIndex::end_older(const Ending& by) {
-  std::vector<const CodeState*> older;
-  by_address_.overlapping(by.begin, by.end, [&](const CodeState& each) {
-    if (each.loaded <= by.loaded_by) older.push_back(&each);
+// Those that are older will end, once each. Looks at newer ones are spent, because they may be looked at
+// again.
+CodeIndex::Overlap CodeIndex::look_at(std::uint64_t begin, std::uint64_t end, TimeNs loaded_by) {
+  Overlap there;
+  by_address_.overlapping(begin, end, [&](const CodeState& each) {
+    if (each.loaded <= loaded_by) {
+      there.older.push_back(&each);
+      return true;
+    }
+    there.newer = std::min(there.newer, each.loaded);
+    return there.all = spend(1);
   });
+  return there;
+}
+
+// When the first newer one that overlaps it, and is over, was loaded.
+TimeNs CodeIndex::newer_retired(const CodeState& code) const {
+  TimeNs newer = kTimeMax;
+  for (std::size_t i = ended_after(code.loaded); i < retired_.size(); ++i) {
+    const Retired& each = retired_[i];
+    if (each.loaded > code.loaded && each.overlaps(code.base, code.end)) newer = std::min(newer, each.loaded);
+  }
+  return newer;
+}
+
+// Where not all could be compared, they end behind all others: that takes no looks.
+void CodeIndex::end_older(const std::vector<const CodeState*>& older, const Ending& by, bool compared) {
   for (const CodeState* each : older) await(*each);
-  cut_retired(by);
-  end_live(older, by.time);
+  if (compared) cut_retired(by);
+  end_live(older, compared ? by.time : behind_all(by.time));
 }
 
 // Those that were to end later.
@@ -103,11 +133,13 @@ bool CodeIndex::remove(CodeId id, TimeNs time) {
   const auto awaited = awaited_.find(id);
   const TimeNs live_since = live == live_.end() ? kTimeMax : live->second->loaded;
   const TimeNs awaited_since = awaited == awaited_.end() ? kTimeMax : awaited->second.loaded;
+  earn();
+  const bool affordable = spend(retired_.size() - ended_after(time));
   const bool of_live = live_since <= time && (awaited_since > time || awaited_since <= live_since);
   if (of_live) {
-    end_live({live->second.get()}, time);
+    end_live({live->second.get()}, affordable ? time : behind_all(time));
   } else if (awaited_since <= time) {
-    shorten(id, awaited_since, time);
+    if (affordable) shorten(id, awaited_since, time);
     awaited_.erase(awaited);
   }
   return live_since != kTimeMax || awaited_since != kTimeMax;
@@ -179,11 +211,18 @@ std::size_t CodeIndex::ended_after(TimeNs time) const {
                                   retired_.begin());
 }
 
-bool CodeIndex::may_look_through(std::size_t count) {
+void CodeIndex::earn() {
   looks_ = std::min(looks_ + kEarnedLooks, kMostLooks);
-  if (count > looks_) return false;
-  looks_ -= count;
-  return true;
+}
+
+bool CodeIndex::spend(std::size_t looks) {
+  const bool enough = looks <= looks_;
+  looks_ = enough ? looks_ - looks : 0;
+  return enough;
+}
+
+TimeNs CodeIndex::behind_all(TimeNs time) const {
+  return retired_.empty() ? time : std::max(time, retired_.back().unloaded);
 }
 
 void CodeIndex::end_live(const std::vector<const CodeState*>& codes, TimeNs time) {

@@ -48,6 +48,9 @@ class CodeIndex {
     if (guess != nullptr && guess->contains(address) && guess->loaded <= time) return guess;
     return search(address, time);
   }
+  // Whether this is what something newer has ended, said again by a connection that came back. Its unloading
+  // may be heard of there.
+  bool says_again(CodeId id, TimeNs loaded, std::uint64_t seen);
   // The live object of this number, else NULL.
   CodeState* live(CodeId id);
 
@@ -62,7 +65,8 @@ class CodeIndex {
   std::uint64_t row_numbering() const { return row_numbering_; }
   // Objects ended by what took their place.
   std::uint64_t replaced() const { return replaced_; }
-  // Objects forgotten before the watermark had passed them, for lack of room.
+  // Objects forgotten before the watermark had passed them, for lack of room; and mappings over more objects
+  // than could be looked at.
   std::uint64_t forgotten_early() const { return forgotten_early_; }
 
  private:
@@ -71,8 +75,8 @@ class CodeIndex {
   static constexpr std::size_t kFound = 64;
   static std::size_t found_at(std::uint64_t address) { return (address >> 12 ^ address >> 18) % kFound; }
 
-  // An object that is told late looks at all that ended since its load. Each object earns a few such looks,
-  // so a process that tells all of them late cannot hold up the daemon.
+  // What is told late looks at newer objects, and at all that ended since. Each message and mapping earns a
+  // few such looks, so a process that tells all of them late cannot hold up the daemon.
   static constexpr std::size_t kEarnedLooks = 128, kMostLooks = 32768;
   // Side by side: many may be looked through.
   struct Retired {
@@ -90,15 +94,24 @@ class CodeIndex {
 
   const CodeState* search(std::uint64_t address, TimeNs time) const;
   std::size_t ended_after(TimeNs time) const;
-  bool may_look_through(std::size_t count);
+  void earn();
+  bool spend(std::size_t looks);
+  TimeNs behind_all(TimeNs time) const;
   void number_rows(CodeState& code);
-  TimeNs end_by_newer(const CodeState& code) const;
+  TimeNs newer_retired(const CodeState& code) const;
   // What something new ends: all there that was loaded by then. At `time`, which is not before that.
   struct Ending {
     std::uint64_t begin, end;
     TimeNs loaded_by, time;
   };
-  void end_older(const Ending& by);
+  // Live objects at a place.
+  struct Overlap {
+    std::vector<const CodeState*> older;  // loaded by a time
+    TimeNs newer = kTimeMax;              // when the first of the others was loaded
+    bool all = true;                      // false: there were too many newer ones
+  };
+  Overlap look_at(std::uint64_t begin, std::uint64_t end, TimeNs loaded_by);
+  void end_older(const std::vector<const CodeState*>& older, const Ending& by, bool compared);
   void cut_retired(const Ending& by);
   void shorten(CodeId id, TimeNs loaded, TimeNs time);
   void insert(std::unique_ptr<CodeState> code, TimeNs end);
@@ -118,7 +131,7 @@ class CodeIndex {
   std::uint64_t lowest_ = 0, highest_ = 0;  // all that ever were lie in between
   // Live ones that were found last, by where: guesses, checked before use. Any thread may ask.
   mutable std::array<const CodeState*, kFound> found_{};
-  std::size_t looks_ = kMostLooks;  // at those that are over, which late objects may still take
+  std::size_t looks_ = kMostLooks;  // left
   std::size_t bytes_ = 0;
   std::uint32_t next_row_ = 1;
   std::uint64_t row_numbering_ = 0;

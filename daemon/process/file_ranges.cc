@@ -42,6 +42,23 @@ bool FileRanges::has(const File& file) const {
          range.path == file.path && range.build_id == file.build_id;
 }
 
+std::vector<std::pair<std::uint64_t, std::uint64_t>> FileRanges::others(const File& file) const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
+  const std::uint64_t bias = file.begin - file.file_offset, end = end_of(file);
+  const auto is_same = [&](const Range& range) {
+    const bool ids = range.build_id == file.build_id || range.build_id.empty() || file.build_id.empty();
+    return range.bias == bias && range.path == file.path && ids;
+  };
+  std::uint64_t begin = file.begin;
+  for (auto at = first_behind(begin); at != held_->ranges.end() && at->first < end; ++at) {
+    if (!is_same(at->second)) continue;
+    if (at->first > begin) parts.emplace_back(begin, at->first);
+    begin = std::min(at->second.end, end);
+  }
+  if (begin < end) parts.emplace_back(begin, end);
+  return parts;
+}
+
 bool FileRanges::touches(std::uint64_t begin, std::uint64_t size) const {
   if (size == 0 || begin > UINT64_MAX - size) return false;
   const auto found = first_behind(begin);

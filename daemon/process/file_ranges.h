@@ -55,6 +55,9 @@ class FileRanges {
     std::uint64_t offset = 0;  // in the file
   };
   std::optional<At> at(std::uint64_t address) const;
+  // The parts of the file's range, as begin and end, where something else lies: no file, another one, or
+  // other bytes of it. A file without a build id is taken for the one of its path.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> others(const File& file) const;
   // Whether the same bytes of the same file are there.
   bool has(const File& file) const;
   // Whether a file lies in a range, in part at least.

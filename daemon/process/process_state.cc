@@ -95,21 +95,22 @@ Result<ProcessState::Loaded> ProcessState::load_plan(Result<PlanState> checked, 
 }
 
 // An agent that came back brings what it had loaded.
-bool ProcessState::is_said_again(CodeId id) {
+bool ProcessState::is_said_again(CodeId id, TimeNs time) {
   CodeState* old = code_.live(id);
-  if (old == nullptr || old->seen == connection_) return false;
+  if (old == nullptr) return code_.says_again(id, time, connection_);
+  if (old->seen == connection_) return false;
   old->seen = connection_;
   return true;
 }
 
 Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code, TimeNs time) {
-  if (is_said_again(code.id())) return Loaded{false};
+  if (is_said_again(code.id(), time)) return Loaded{false};
   return load_code(code, check_code(code, limits_), time);
 }
 
 Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code, Result<CheckedCode> whole,
                                                      TimeNs time) {
-  if (is_said_again(code.id())) return Loaded{false};
+  if (is_said_again(code.id(), time)) return Loaded{false};
   const PlanState* plan = code.plan_id() == 0 ? nullptr : plans_.live(code.plan_id());
   if (code.plan_id() != 0 && plan == nullptr) {
     return invalid(fmt::format("code object {}: its plan {} is not loaded", code.id(), code.plan_id()));

@@ -205,7 +205,7 @@ class ProcessState {
 
   static constexpr std::size_t kFound = 16;
   static std::size_t found_at(std::int32_t tid) { return static_cast<std::uint32_t>(tid) % kFound; }
-  bool is_said_again(CodeId id);
+  bool is_said_again(CodeId id, TimeNs time);
   ThreadContext find_context(std::int32_t tid, TimeNs time) const;
   const Agent* agent_at(TimeNs time) const;
 

@@ -231,7 +231,8 @@ void Server::read_messages(std::vector<Connection*>& connections) {
     std::erase_if(unread, [&](Connection* connection) {
       if (messages == 0 || bytes == 0) return false;
       connection->ready = false;
-      const Cost cost = read_one(*connection, {std::min(messages, kPacketsAShare), kBytesAShare, large});
+      const Cost cost = read_one(*connection, {std::min(messages, kPacketsAShare), kBytesAShare,
+                                               large || connection->has_waiting()});
       messages -= std::min(messages, cost.messages);
       bytes -= std::min(bytes, cost.bytes);
       return !connection->has_more() || connection->paused;

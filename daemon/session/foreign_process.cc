@@ -145,7 +145,7 @@ ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names)
 void ForeignProcess::executed(TimeNs time) {
   executed_ = read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_MONOTONIC_RAW) - time);
   dumps_.clear();
-  left_out_is_told_ = false;
+  left_out_is_told_ = dumps_left_out_ = false;
   // Lines that were read stay read, in case the program goes on with the file.
   map_plan_.reset();
   map_file_.reset();

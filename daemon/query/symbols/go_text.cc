@@ -70,7 +70,8 @@ class Addresses {
 
   void add(const Elf64_Shdr& section) {
     const bool loaded = section.sh_type == SHT_RELA && (section.sh_flags & SHF_ALLOC) != 0;
-    if (!loaded || section.sh_size / sizeof(Elf32_Rela) > kMostRelocations - moved_.size()) return;
+    if (!loaded || section.sh_size / sizeof(Elf32_Rela) > left_) return;
+    left_ -= section.sh_size / sizeof(Elf32_Rela);
     for (const Elf64_Rela& each : file_.relocations(section))
       if (ELF64_R_TYPE(each.r_info) == relative_type(file_.machine()))
         moved_.emplace_back(each.r_offset, static_cast<std::uint64_t>(each.r_addend));
@@ -83,6 +84,7 @@ class Addresses {
 
   const ElfFile& file_;
   unsigned word_size_;
+  std::size_t left_ = kMostRelocations;
   std::vector<Moved> moved_;
 };
 

@@ -267,5 +267,47 @@ TEST(CodeIndex, ManyThatAreToldVeryLateAreRefused) {
   EXPECT_TRUE(index.add(object(kEnded + kLate + 1, 10, 10, 20'000)).ok()) << "what is told in time is taken";
 }
 
+// So is one that lies over many newer ones; it ends what is older all the same.
+TEST(CodeIndex, ManyThatLieUnderNewerOnesAreRefused) {
+  CodeIndex index({});
+  constexpr CodeId kNewer = 20'000, kLate = 1'000;
+  constexpr std::uint64_t kEnd = 16 * (kNewer + 2);
+  ASSERT_TRUE(index.add(object(kNewer + 1, 0, 8, 10)).ok());
+  for (CodeId id = 1; id <= kNewer; ++id) ASSERT_TRUE(index.add(object(id, id * 16, 8, 1000)).ok());
+  CodeId taken = 0;
+  for (CodeId id = kNewer + 2; id < kNewer + 2 + kLate; ++id)
+    taken += index.add(object(id, 16, kEnd - 16, 50)).ok();
+  EXPECT_GE(taken, 1u);
+  EXPECT_LE(taken, 10u) << "each looks at 20,000";
+  EXPECT_EQ(found(index, 1, 60), kNewer + 1);
+  ASSERT_FALSE(index.add(object(kNewer + 5000, 0, kEnd, 50)).ok());
+  EXPECT_EQ(found(index, 1, 2000), 0u) << "something took its place";
+  EXPECT_EQ(found(index, 16 * kNewer, 2000), kNewer);
+}
+
+// A mapping is compared with as few.
+TEST(CodeIndex, MappingsUnderManyNewerOnesAreCounted) {
+  CodeIndex index({});
+  constexpr CodeId kNewer = 20'000;
+  for (CodeId id = 1; id <= kNewer; ++id) ASSERT_TRUE(index.add(object(id, id * 16, 8, 1000)).ok());
+  for (int i = 0; i < 100; ++i) index.end_code(0, 16 * (kNewer + 1), 50, 50);
+  EXPECT_GT(index.forgotten_early(), 80u);
+  EXPECT_EQ(index.size(), std::size_t{kNewer});
+}
+
+TEST(CodeIndex, CodeThatEndedAndIsSaidAgainStaysEnded) {
+  CodeIndex index({});
+  CodeState first = object(1, 100, 50, 10);
+  first.seen = 1;
+  ASSERT_TRUE(index.add(std::move(first)).ok());
+  index.end_code(100, 150, 20, 20);
+  EXPECT_FALSE(index.says_again(1, 10, 1)) << "the same connection: another object of this number";
+  EXPECT_FALSE(index.says_again(1, 10'000'000, 2));
+  EXPECT_TRUE(index.says_again(1, 11, 2)) << "clocks of connections differ a little";
+  EXPECT_EQ(found(index, 120, 30), 0u);
+  index.remove_unseen(2, 40);
+  EXPECT_TRUE(index.remove(1, 50)) << "its unloading is heard of";
+}
+
 }  // namespace
 }  // namespace tailor::process

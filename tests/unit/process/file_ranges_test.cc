@@ -24,6 +24,20 @@ TEST(FileRanges, OnlyWhatChangesAFileIsAChange) {
   EXPECT_FALSE(files.map({UINT64_MAX - 5, 0x1000, 0, "/a", ""}));
 }
 
+TEST(FileRanges, OthersAreThePartsWhereSomethingElseLies) {
+  using Parts = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  FileRanges files;
+  files.map({0x1000, 0x1000, 0x5000, "/a", "12"});
+  files.map({0x3000, 0x1000, 0x7000, "/b", ""});
+  EXPECT_EQ(files.others({0x1000, 0x1000, 0x5000, "/a", "12"}), Parts{});
+  EXPECT_EQ(files.others({0x1000, 0x1000, 0x5000, "/a", ""}), Parts{}) << "its id is not known there";
+  EXPECT_EQ(files.others({0x1000, 0x1000, 0x5000, "/a", "34"}), (Parts{{0x1000, 0x2000}}));
+  EXPECT_EQ(files.others({0x1000, 0x1000, 0x6000, "/a", "12"}), (Parts{{0x1000, 0x2000}}));
+  EXPECT_EQ(files.others({0x1800, 0x1800, 0x5800, "/a", "12"}), (Parts{{0x2000, 0x3000}}))
+      << "merged with its neighbour";
+  EXPECT_EQ(files.others({0, 0x8000, 0x4000, "/a", "12"}), (Parts{{0, 0x1000}, {0x2000, 0x8000}}));
+}
+
 TEST(FileRanges, MemoryOfNoFileEndsThemOnce) {
   FileRanges files;
   files.map({0x1000, 0x3000, 0, "/a", ""});

@@ -66,7 +66,12 @@ TEST_F(ServerLimitsTest, OneCallTakesABoundedNumberOfMessages) {
   }
   char c;
   for (std::size_t i = 0; i < kLoud; ++i) ASSERT_EQ(::read(ready[0], &c, 1), 1);
-  quiet.send(plan(777));
+  // In a memory file: such a message is handled in the call after the one that found it.
+  const std::string content = plan(777).SerializeAsString();
+  const UniqueFd file = memfd(content, kPayloadSeals);
+  Body envelope;
+  envelope.set_payload_bytes(content.size());
+  quiet.send(envelope, {file.get()});
   std::size_t most = 0, when_quiet_was_read = 0;
   for (std::size_t before = sink().messages.size(); before < kAll; before = sink().messages.size()) {
     server_.poll(1);
@@ -76,7 +81,7 @@ TEST_F(ServerLimitsTest, OneCallTakesABoundedNumberOfMessages) {
     if (is_read && when_quiet_was_read == 0) when_quiet_was_read = sink().messages.size();
   }
   EXPECT_LE(most, kMessagesAPoll);
-  EXPECT_LT(when_quiet_was_read, kAll);
+  EXPECT_LT(when_quiet_was_read, kAll - 100);
   for (const pid_t each : loud) {
     ::kill(each, SIGKILL);
     ::waitpid(each, nullptr, 0);
