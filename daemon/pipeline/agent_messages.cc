@@ -85,7 +85,7 @@ void AgentMessages::measure(ProcessEntry& entry) {
   const process::ProcessState& state = entry.state;
   entry.share.set({state.bytes() + entry.running_bytes + entry.region_kinds.size() * kNode +
                        entry.waits_bytes + entry.notices_bytes,
-                   state.live_plans(), state.code_bytes(), state.region_count()});
+                   state.live_plans(), state.code_bytes() + entry.foreign_code_bytes, state.region_count()});
 }
 
 void AgentMessages::reach(ProcessEntry& entry, LimitReached limit, std::uint64_t refused) {
@@ -308,14 +308,16 @@ Status AgentMessages::take_code(const Said& said, const v1::CodeObject& code) {
 }
 
 // Readers name samples by all code of jitdumps and perf maps, whenever it was told (query/load/late_names.h).
-// So code that there is no room for here is told as well, of which nothing stays here. How much is read of
-// such files is bounded where they are read.
+// So code that there is no room for here is told as well, of which nothing stays here. It counts for the
+// user's part: the store has it.
 Status AgentMessages::tell_without_keeping(const Said& said, TimeNs time, const v1::CodeObject& code,
                                            const Error& full) {
   if (!registration::speaks_for_another(said.entry.connection)) return full;
   if (said.entry.foreign_codes >= limits_.foreign_codes)
     return exhausted(fmt::format("code object {}: {} functions of jitdumps and perf maps are named already",
                                  code.id(), said.entry.foreign_codes));
+  const auto rows = static_cast<std::size_t>(code.rows().offset_delta_size());
+  said.entry.foreign_code_bytes += code.code().size() + rows * sizeof(process::CodeRow);
   tell_code(said, time, code);
   return Ok{};
 }

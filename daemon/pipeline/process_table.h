@@ -75,7 +75,8 @@ struct ProcessEntry {
   std::size_t mappings = 0;   // told, ends of programs included
   std::uint32_t notices = 0;  // kinds that its agent has said, a bit each
   std::size_t notices_bytes = 0;
-  std::size_t foreign_codes = 0;                             // of jitdumps and perf maps, told ...
+  std::size_t foreign_codes = 0;       // of jitdumps and perf maps, told ...
+  std::size_t foreign_code_bytes = 0;  // ... and bytes of those that there was no room for
   TimeNs first_mapping = kTimeMin, last_mapping = kTimeMin;  // of those that the kernel told
   TimeNs last_area = kTimeMin;                               // the same of all memory
   bool looked_first = false;      // nothing else is known of what it had mapped before

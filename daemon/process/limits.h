@@ -33,7 +33,7 @@ struct Limits {
   // Of all processes, and of all processes of one user: see daemon/pipeline/shares.h.
   std::size_t total_bytes = std::size_t{1} << 30;
   std::size_t user_plans = 65536;                        // live
-  std::size_t user_code_bytes = std::size_t{512} << 20;  // live, with their tables
+  std::size_t user_code_bytes = std::size_t{512} << 20;  // live, with their tables, and told of files
   std::size_t user_regions = 1u << 22;                   // live
 };
 

@@ -46,7 +46,7 @@ TEST_F(ServerLimitsTest, TooManyMessagesAreReadLater) {
 // One call takes a bounded number of messages, however many processes say much. A process that said little
 // does not wait for all of theirs.
 TEST_F(ServerLimitsTest, OneCallTakesABoundedNumberOfMessages) {
-  constexpr std::size_t kLoud = 10, kEach = 150, kAll = kLoud * kEach + 1;
+  constexpr std::size_t kLoud = 20, kEach = 150, kAll = kLoud * kEach + 1;
   server_.stop();
   server_.options.user_messages_a_second = 0;
   server_.start();
