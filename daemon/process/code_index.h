@@ -77,7 +77,7 @@ class CodeIndex {
 
   // What is told late looks at newer objects, and at all that ended since. Each message and mapping earns a
   // few such looks, so a process that tells all of them late cannot hold up the daemon.
-  static constexpr std::size_t kEarnedLooks = 128, kMostLooks = 32768;
+  static constexpr std::size_t kEarnedLooks = 1024, kMostLooks = 1 << 19;
   // Side by side: many may be looked through.
   struct Retired {
     TimeNs unloaded, loaded;
