@@ -3,23 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tailor::process {
 
 Status CodeIndex::add(CodeState code) {
   if (live_.contains(code.id)) return invalid(fmt::format("code object {}: loaded twice", code.id));
-  earn();
-  const Overlap there = look_at(code.base, code.end, code.loaded);
-  const std::size_t ended = retired_.size() - ended_after(code.loaded);
-  const bool compared = there.all && spend(ended);
-  const TimeNs end = compared ? std::min(there.newer, newer_retired(code)) : kTimeMax;
+  const Ending by{code.base, code.end, code.loaded, code.loaded};
+  const Overlap there = look_at(by);
   // One that is refused has taken the place of what was there, too.
-  end_older(there.older, {code.base, code.end, code.loaded, code.loaded}, compared);
-  if (!compared) {
+  end_older(there, by);
+  if (!there.all) {
     return exhausted(fmt::format(
-        "code object {}: told late, when its process had {} newer ones, and others were told late before",
-        code.id, ended));
+        "code object {}: told late, when its process had had very many newer ones there", code.id));
   }
   if (live_.size() >= limits_.code_objects) {
     return exhausted(fmt::format("code object {}: {} are loaded already", code.id, live_.size()));
@@ -37,19 +34,17 @@ Status CodeIndex::add(CodeState code) {
   highest_ = std::max(highest_, code.end);
   auto kept = std::make_unique<CodeState>(std::move(code));
   number_rows(*kept);
-  insert(std::move(kept), end);
+  insert(std::move(kept), there.newer);
   return Ok{};
 }
 
 void CodeIndex::end_code(std::uint64_t begin, std::uint64_t end, TimeNs loaded_before, TimeNs time) {
   const bool none_is_there = begin >= highest_ || end <= lowest_;
   if (none_is_there || loaded_before == kTimeMin) return;
-  earn();
   const Ending by{begin, end, loaded_before - 1, std::max(loaded_before, time)};
-  const Overlap there = look_at(begin, end, by.loaded_by);
-  const bool compared = there.all && spend(retired_.size() - ended_after(by.time));
-  if (!compared) ++forgotten_early_;
-  end_older(there.older, by, compared);
+  const Overlap there = look_at(by);
+  if (!there.all) ++forgotten_early_;
+  end_older(there, by);
 }
 
 bool CodeIndex::says_again(CodeId id, TimeNs loaded, std::uint64_t seen) {
@@ -62,60 +57,39 @@ bool CodeIndex::says_again(CodeId id, TimeNs loaded, std::uint64_t seen) {
   return true;
 }
 
-// Those that are older will end, once each. Looks at newer ones are spent, because they may be looked at
-// again.
-CodeIndex::Overlap CodeIndex::look_at(std::uint64_t begin, std::uint64_t end, TimeNs loaded_by) {
+// Those that are older will end, once each. All others may be looked at again: these looks are spent.
+CodeIndex::Overlap CodeIndex::look_at(const Ending& by) {
   Overlap there;
-  by_address_.overlapping(begin, end, [&](const CodeState& each) {
-    if (each.loaded <= loaded_by) {
-      there.older.push_back(&each);
-      return true;
-    }
-    there.newer = std::min(there.newer, each.loaded);
-    return there.all = spend(1);
+  const auto note_newer = [&](const CodeState& each) {
+    if (each.loaded > by.loaded_by) there.newer = std::min(there.newer, each.loaded);
+    return there.all = spend_look();
+  };
+  earn_looks();
+  by_address_.overlapping(by.begin, by.end, [&](const CodeState& each) {
+    if (each.loaded > by.loaded_by) return note_newer(each);
+    there.older.push_back(&each);
+    return true;
+  });
+  if (!there.all || retired_.last_end() <= by.time) return there;
+  retired_.overlapping(by.begin, by.end, [&](const RetiredCode::Found& each) {
+    if (each.code->loaded <= by.loaded_by && each.ended > by.time) there.ended_later.push_back(each);
+    return note_newer(*each.code);
   });
   return there;
 }
 
-// When the first newer one that overlaps it, and is over, was loaded.
-TimeNs CodeIndex::newer_retired(const CodeState& code) const {
-  TimeNs newer = kTimeMax;
-  for (std::size_t i = ended_after(code.loaded); i < retired_.size(); ++i) {
-    const Retired& each = retired_[i];
-    if (each.loaded > code.loaded && each.overlaps(code.base, code.end)) newer = std::min(newer, each.loaded);
-  }
-  return newer;
-}
-
-// Where not all could be compared, they end behind all others: that takes no looks.
-void CodeIndex::end_older(const std::vector<const CodeState*>& older, const Ending& by, bool compared) {
-  for (const CodeState* each : older) await(*each);
-  if (compared) cut_retired(by);
-  end_live(older, compared ? by.time : behind_all(by.time));
-}
-
-// Those that were to end later.
-void CodeIndex::cut_retired(const Ending& by) {
-  const auto from = retired_.begin() + static_cast<std::ptrdiff_t>(ended_after(by.time));
-  bool any = false;
-  for (auto each = from; each != retired_.end(); ++each) {
-    if (each->loaded > by.loaded_by || !each->overlaps(by.begin, by.end)) continue;
-    each->unloaded = by.time;
-    any = true;
-  }
-  if (any) {
-    std::stable_partition(from, retired_.end(),
-                          [&](const Retired& each) { return each.unloaded <= by.time; });
-  }
+void CodeIndex::end_older(const Overlap& there, const Ending& by) {
+  for (const CodeState* each : there.older) await(*each);
+  for (const RetiredCode::Found& each : there.ended_later)
+    retired_.move_end(each, std::max(by.time, each.code->loaded));
+  end_live(there.older, by.time);
 }
 
 // Among the live ones, or among those that are over if it is late.
 void CodeIndex::insert(std::unique_ptr<CodeState> code, TimeNs end) {
   if (end != kTimeMax) {
     await(*code);
-    const std::size_t before = retired_.size();
-    retire(std::move(code), end);
-    return settle(before);
+    return retire(std::move(code), end);
   }
   by_address_.add(*code);
   live_.emplace(code->id, std::move(code));
@@ -124,7 +98,7 @@ void CodeIndex::insert(std::unique_ptr<CodeState> code, TimeNs end) {
 // What is beyond the limit counts as unheard of: its unloading will be refused.
 void CodeIndex::await(const CodeState& code) {
   ++replaced_;
-  awaited_.insert_or_assign(code.id, Awaited{code.loaded, code.seen});
+  awaited_.insert_or_assign(code.id, Awaited{code.loaded, code.seen, code.base, code.end});
   if (awaited_.size() > limits_.retired_code) awaited_.erase(awaited_.begin());
 }
 
@@ -133,26 +107,26 @@ bool CodeIndex::remove(CodeId id, TimeNs time) {
   const auto awaited = awaited_.find(id);
   const TimeNs live_since = live == live_.end() ? kTimeMax : live->second->loaded;
   const TimeNs awaited_since = awaited == awaited_.end() ? kTimeMax : awaited->second.loaded;
-  earn();
-  const bool affordable = spend(retired_.size() - ended_after(time));
   const bool of_live = live_since <= time && (awaited_since > time || awaited_since <= live_since);
   if (of_live) {
-    end_live({live->second.get()}, affordable ? time : behind_all(time));
+    end_live({live->second.get()}, time);
   } else if (awaited_since <= time) {
-    if (affordable) shorten(id, awaited_since, time);
+    shorten(id, awaited->second, time);
     awaited_.erase(awaited);
   }
   return live_since != kTimeMax || awaited_since != kTimeMax;
 }
 
 // The end that a newer one gave it, if its own was earlier.
-void CodeIndex::shorten(CodeId id, TimeNs loaded, TimeNs time) {
-  const auto first = retired_.begin() + static_cast<std::ptrdiff_t>(ended_after(time));
-  const auto found = std::find_if(
-      first, retired_.end(), [&](const Retired& each) { return each.id == id && each.loaded == loaded; });
-  if (found == retired_.end()) return;
-  found->unloaded = time;
-  std::rotate(first, found, std::next(found));
+void CodeIndex::shorten(CodeId id, const Awaited& of, TimeNs time) {
+  if (retired_.last_end() <= time) return;
+  std::optional<RetiredCode::Found> found;
+  earn_looks();
+  retired_.overlapping(of.base, of.end, [&](const RetiredCode::Found& each) {
+    if (each.code->id == id && each.code->loaded == of.loaded && each.ended > time) found = each;
+    return !found && spend_look();
+  });
+  if (found) retired_.move_end(*found, time);
 }
 
 std::vector<CodeId> CodeIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
@@ -174,11 +148,7 @@ const CodeState* CodeIndex::search(std::uint64_t address, TimeNs time) const {
     std::atomic_ref(found_[found_at(address)]).store(code, std::memory_order_relaxed);
     return code;
   }
-  // Few: what was unloaded between `time` and now.
-  for (auto each = retired_.rbegin(); each != retired_.rend() && each->unloaded > time; ++each) {
-    if (each->base <= address && address < each->end && each->loaded <= time) return each->code.get();
-  }
-  return nullptr;
+  return retired_.at(address, time);
 }
 
 CodeState* CodeIndex::live(CodeId id) {
@@ -187,7 +157,7 @@ CodeState* CodeIndex::live(CodeId id) {
 }
 
 void CodeIndex::trim(TimeNs watermark) {
-  while (!retired_.empty() && retired_.front().unloaded <= watermark) forget_oldest();
+  while (!retired_.empty() && retired_.first_end() <= watermark) forget_oldest();
 }
 
 // Where the numbers are used up, all objects get new ones.
@@ -200,39 +170,27 @@ void CodeIndex::number_rows(CodeState& code) {
     next_row_ = 1;
     ++row_numbering_;
     for (auto& [id, each] : live_) number(*each);
-    for (auto& each : retired_) number(*each.code);
+    retired_.all(number);
   }
   number(code);
 }
 
-// How many of those that are over had ended by then; the others follow.
-std::size_t CodeIndex::ended_after(TimeNs time) const {
-  return static_cast<std::size_t>(std::ranges::upper_bound(retired_, time, {}, &Retired::unloaded) -
-                                  retired_.begin());
-}
-
-void CodeIndex::earn() {
+void CodeIndex::earn_looks() {
   looks_ = std::min(looks_ + kEarnedLooks, kMostLooks);
 }
 
-bool CodeIndex::spend(std::size_t looks) {
-  const bool enough = looks <= looks_;
-  looks_ = enough ? looks_ - looks : 0;
-  return enough;
-}
-
-TimeNs CodeIndex::behind_all(TimeNs time) const {
-  return retired_.empty() ? time : std::max(time, retired_.back().unloaded);
+bool CodeIndex::spend_look() {
+  if (looks_ == 0) return false;
+  --looks_;
+  return true;
 }
 
 void CodeIndex::end_live(const std::vector<const CodeState*>& codes, TimeNs time) {
-  const std::size_t before = retired_.size();
   for (const CodeState* each : codes) {
     by_address_.remove(*each);
     forget_guesses(*each);
     retire(std::move(live_.extract(each->id).mapped()), time);
   }
-  settle(before);
 }
 
 // A guess lies where one of its pages has its place.
@@ -248,30 +206,14 @@ void CodeIndex::forget_guesses(const CodeState& code) {
   }
 }
 
-// It has its place after settle().
 void CodeIndex::retire(std::unique_ptr<CodeState> code, TimeNs time) {
-  const CodeState& of = *code;
-  const TimeNs end = std::max(time, of.loaded);
-  retired_.push_back({end, of.loaded, of.base, of.end, of.id, std::move(code)});
-}
-
-// Keeps those from `before` on in the order of their ends with the others, so that find() can stop at the
-// first that is too old.
-void CodeIndex::settle(std::size_t before) {
-  const auto added = retired_.begin() + static_cast<std::ptrdiff_t>(before);
-  if (!std::ranges::is_sorted(added, retired_.end(), {}, &Retired::unloaded))
-    std::ranges::stable_sort(added, retired_.end(), {}, &Retired::unloaded);
-  if (added != retired_.end()) {
-    const auto place =
-        std::ranges::upper_bound(retired_.begin(), added, added->unloaded, {}, &Retired::unloaded);
-    std::ranges::inplace_merge(place, added, retired_.end(), {}, &Retired::unloaded);
-  }
+  const TimeNs end = std::max(time, code->loaded);
+  retired_.add(std::move(code), end);
   for (; retired_.size() > limits_.retired_code; ++forgotten_early_) forget_oldest();
 }
 
 void CodeIndex::forget_oldest() {
-  bytes_ -= retired_.front().code->bytes();
-  retired_.pop_front();
+  bytes_ -= retired_.take_first()->bytes();
 }
 
 }  // namespace tailor::process

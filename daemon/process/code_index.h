@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "daemon/process/code_by_address.h"
 #include "daemon/process/code_state.h"
 #include "daemon/process/limits.h"
+#include "daemon/process/retired_code.h"
 #include "proto/base/ids.h"
 #include "proto/base/result.h"
 
@@ -59,6 +59,8 @@ class CodeIndex {
 
   std::size_t size() const { return live_.size() + retired_.size(); }
   std::size_t bytes() const { return bytes_; }
+  // Nodes of trees, which take memory beside these bytes.
+  std::size_t nodes() const { return live_.size() + 2 * retired_.size() + awaited_.size(); }
   // Whose unloading may still be heard of, though what took their place has ended them.
   std::size_t awaited() const { return awaited_.size(); }
   // Rows of different objects have different numbers, from 1 on, within one numbering.
@@ -75,58 +77,47 @@ class CodeIndex {
   static constexpr std::size_t kFound = 64;
   static std::size_t found_at(std::uint64_t address) { return (address >> 12 ^ address >> 18) % kFound; }
 
-  // What is told late looks at newer objects, and at all that ended since. Each message and mapping earns a
-  // few such looks, so a process that tells all of them late cannot hold up the daemon.
-  static constexpr std::size_t kEarnedLooks = 1024, kMostLooks = 1 << 19;
-  // Side by side: many may be looked through.
-  struct Retired {
-    TimeNs unloaded, loaded;
-    std::uint64_t base, end;
-    CodeId id;
-    std::unique_ptr<CodeState> code;
-    bool overlaps(std::uint64_t from, std::uint64_t to) const { return base < to && from < end; }
-  };
+  // What is told late looks at all newer objects that lie at its place, or did. Each message and mapping
+  // earns some such looks, so a process whose objects all lie at one place cannot hold up the daemon.
+  static constexpr std::size_t kEarnedLooks = 128, kMostLooks = 1 << 16;
   // One that something newer has ended.
   struct Awaited {
     TimeNs loaded;
     std::uint64_t seen;
+    std::uint64_t base, end;
   };
 
   const CodeState* search(std::uint64_t address, TimeNs time) const;
-  std::size_t ended_after(TimeNs time) const;
-  void earn();
-  bool spend(std::size_t looks);
-  TimeNs behind_all(TimeNs time) const;
+  void earn_looks();
+  bool spend_look();
   void number_rows(CodeState& code);
-  TimeNs newer_retired(const CodeState& code) const;
   // What something new ends: all there that was loaded by then. At `time`, which is not before that.
   struct Ending {
     std::uint64_t begin, end;
     TimeNs loaded_by, time;
   };
-  // Live objects at a place.
+  // What lies there, or did.
   struct Overlap {
-    std::vector<const CodeState*> older;  // loaded by a time
-    TimeNs newer = kTimeMax;              // when the first of the others was loaded
-    bool all = true;                      // false: there were too many newer ones
+    std::vector<const CodeState*> older;          // live, and loaded by then
+    std::vector<RetiredCode::Found> ended_later;  // loaded by then, and ended after `time`
+    TimeNs newer = kTimeMax;                      // when the first of all others was loaded
+    bool all = true;                              // false: there were too many others
   };
-  Overlap look_at(std::uint64_t begin, std::uint64_t end, TimeNs loaded_by);
-  void end_older(const std::vector<const CodeState*>& older, const Ending& by, bool compared);
-  void cut_retired(const Ending& by);
-  void shorten(CodeId id, TimeNs loaded, TimeNs time);
+  Overlap look_at(const Ending& by);
+  void end_older(const Overlap& there, const Ending& by);
+  void shorten(CodeId id, const Awaited& of, TimeNs time);
   void insert(std::unique_ptr<CodeState> code, TimeNs end);
   void await(const CodeState& code);
   void end_live(const std::vector<const CodeState*>& codes, TimeNs time);
   void forget_guesses(const CodeState& code);
   void retire(std::unique_ptr<CodeState> code, TimeNs time);
-  void settle(std::size_t before);
   void forget_oldest();
 
   Limits limits_;
   std::uint32_t row_numbers_;
   std::map<CodeId, std::unique_ptr<CodeState>> live_;
-  CodeByAddress by_address_;     // of live_
-  std::deque<Retired> retired_;  // by end of life
+  CodeByAddress by_address_;  // of live_
+  RetiredCode retired_;
   std::map<CodeId, Awaited> awaited_;
   std::uint64_t lowest_ = 0, highest_ = 0;  // all that ever were lie in between
   // Live ones that were found last, by where: guesses, checked before use. Any thread may ask.

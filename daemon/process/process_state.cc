@@ -257,8 +257,7 @@ TimeNs ProcessState::context_change_after(std::int32_t tid, TimeNs time) const {
 std::size_t ProcessState::bytes() const {
   // Nodes of maps and pointers beside what is counted.
   constexpr std::size_t kNode = 64;
-  return code_.bytes() + (code_.size() + code_.awaited()) * kNode +
-         plans_.size() * (sizeof(PlanState) + 2 * kNode) +
+  return code_.bytes() + code_.nodes() * kNode + plans_.size() * (sizeof(PlanState) + 2 * kNode) +
          threads_.size() * (sizeof(ThreadTimeline) + kNode) +
          thread_changes_ * (sizeof(ThreadContext) + sizeof(TimeNs)) +
          region_count() * (sizeof(Region) + kNode) + components_.size() * kNode + component_bytes_ +

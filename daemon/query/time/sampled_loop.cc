@@ -89,32 +89,60 @@ std::vector<Burst> split(const std::vector<Moment>& moments, std::int64_t gap) {
   return bursts;
 }
 
-// A stray sample, one instruction off, is no burst.
-void drop_strays(std::vector<Burst>& bursts) {
+std::int64_t period(const Burst& burst, const Burst& next) {
+  return next.first.clock - burst.first.clock;
+}
+
+// Of the periods around the one that begins with this burst.
+std::int64_t typical_period(const std::vector<Burst>& bursts, std::size_t at) {
+  const std::size_t from = at < kNeighbours ? 0 : at - kNeighbours;
+  const std::size_t to = std::min(bursts.size() - 1, at + kNeighbours + 1);
+  std::vector<std::int64_t> around;
+  for (std::size_t i = from; i < to; ++i) around.push_back(period(bursts[i], bursts[i + 1]));
+  const auto middle = around.begin() + static_cast<std::ptrdiff_t>(around.size() / 2);
+  std::nth_element(around.begin(), middle, around.end());
+  return *middle;
+}
+
+std::size_t typical_samples(const std::vector<Burst>& bursts) {
   std::vector<std::size_t> sizes;
   for (const Burst& burst : bursts) sizes.push_back(burst.samples);
-  std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2), sizes.end());
-  const std::size_t median = sizes[sizes.size() / 2];
-  std::erase_if(bursts, [&](const Burst& burst) { return burst.samples * 3 < median; });
+  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+  std::nth_element(sizes.begin(), middle, sizes.end());
+  return *middle;
+}
+
+// A stray sample, one instruction off, is no burst. A burst of few samples is one where the pace of the
+// others has it: an operator that has ten samples in an iteration has three at times.
+std::vector<Burst> without_strays(const std::vector<Burst>& bursts) {
+  const std::size_t typical = typical_samples(bursts);
+  std::vector<Burst> sure, few, kept;
+  for (const Burst& burst : bursts) (burst.samples * 3 < typical ? few : sure).push_back(burst);
+  if (sure.size() < kFewestBursts) return sure;
+  auto next = few.begin();
+  for (std::size_t i = 0; i + 1 < sure.size(); ++i) {
+    kept.push_back(sure[i]);
+    const std::int64_t half = typical_period(sure, i) / 2;
+    const bool is_gap = period(sure[i], sure[i + 1]) > 3 * half;
+    for (; next != few.end() && next->first.clock < sure[i + 1].first.clock; ++next) {
+      const bool at_pace = next->first.clock > sure[i].first.clock && period(kept.back(), *next) >= half &&
+                           period(*next, sure[i + 1]) >= half;
+      if (is_gap && at_pace) kept.push_back(*next);
+    }
+  }
+  kept.push_back(sure.back());
+  return kept;
 }
 
 // The part of the periods that are near the median of their neighbours: a host that is slow for a while makes
 // iterations longer, one after the other.
 double evenness(const std::vector<Burst>& bursts) {
-  std::vector<std::int64_t> periods;
-  for (std::size_t i = 1; i < bursts.size(); ++i)
-    periods.push_back(bursts[i].first.clock - bursts[i - 1].first.clock);
   std::size_t even = 0;
-  for (std::size_t i = 0; i < periods.size(); ++i) {
-    const std::size_t from = i < kNeighbours ? 0 : i - kNeighbours;
-    const std::size_t to = std::min(periods.size(), i + kNeighbours + 1);
-    std::vector<std::int64_t> near(periods.begin() + static_cast<std::ptrdiff_t>(from),
-                                   periods.begin() + static_cast<std::ptrdiff_t>(to));
-    std::sort(near.begin(), near.end());
-    const std::int64_t median = near[near.size() / 2];
-    if (periods[i] >= median / 2 && periods[i] <= median + median / 2) ++even;
+  for (std::size_t i = 0; i + 1 < bursts.size(); ++i) {
+    const std::int64_t length = period(bursts[i], bursts[i + 1]), typical = typical_period(bursts, i);
+    if (length >= typical / 2 && length <= typical + typical / 2) ++even;
   }
-  return static_cast<double>(even) / static_cast<double>(periods.size());
+  return static_cast<double>(even) / static_cast<double>(bursts.size() - 1);
 }
 
 // How an operator comes and goes.
@@ -136,8 +164,8 @@ std::vector<double> excess_of_periods(const std::vector<Burst>& bursts, std::int
   std::nth_element(lengths.begin(), middle, lengths.end());
   std::vector<double> excess;
   for (std::size_t i = 1; i < bursts.size(); ++i) {
-    const std::int64_t period = bursts[i].first.clock - bursts[i - 1].first.clock;
-    excess.push_back(static_cast<double>(std::max<std::int64_t>(0, period - longest_short - *middle)));
+    const std::int64_t beyond = period(bursts[i - 1], bursts[i]) - longest_short - *middle;
+    excess.push_back(static_cast<double>(std::max<std::int64_t>(0, beyond)));
   }
   std::sort(excess.begin(), excess.end());
   return excess;
@@ -156,7 +184,7 @@ std::vector<Rhythm> rhythms_of(ComponentId owner, const std::vector<Moment>& mom
   for (const LongGap& gap : long_gaps(moments)) {
     Rhythm rhythm{owner, split(moments, gap.from), 0, gap.step, 0};
     rhythm.chance = chance_of(gap, rhythm.bursts, resolution);
-    drop_strays(rhythm.bursts);
+    rhythm.bursts = without_strays(rhythm.bursts);
     if (rhythm.bursts.size() < kFewestBursts) continue;
     rhythm.even = evenness(rhythm.bursts);
     if (rhythm.even < kEvenPace) continue;

@@ -158,7 +158,9 @@ TEST_F(RecordTest, SlotsAndLogsSayTheSame) {
     EXPECT_LE(different / samples, 0.01 + by_chance(0.01, samples)) << different << " of " << samples;
     const auto states = static_cast<double>(outcome.total.slot_states);
     EXPECT_GE(states, 0.9 * inside) << "of samples within executions";
-    EXPECT_EQ(outcome.total.slots_unread, 0u);
+    // The page that says where a thread's slot is may not be there before the thread uses it.
+    const auto unread = static_cast<double>(outcome.total.slots_unread);
+    EXPECT_LE(unread / samples, 0.01 + by_chance(0.01, samples)) << unread << " of " << samples;
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "daemon/query/load/profile_loader.h"
@@ -47,6 +48,21 @@ TEST(SampledLoop, AStraySampleIsNoIteration) {
                                     [](TimeNs t, const auto& sample) { return t < sample.time; }),
                    {time, 3});
   EXPECT_EQ(iteration_ends(samples).size(), 12u);
+}
+
+// The operators of the second phase have ten samples each in an iteration, and in one of these one or two.
+TEST(SampledLoop, ABurstOfFewSamplesIsAnIteration) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    auto samples = two_phases(12, seed);
+    std::map<ComponentId, int> seen;
+    std::erase_if(samples, [&](const OwnedSample& sample) {
+      const bool in_the_seventh = sample.time >= 600 * kMs && sample.time < 700 * kMs;
+      return in_the_seventh && sample.owner >= 3 && ++seen[sample.owner] > 1 + static_cast<int>(seed % 2);
+    });
+    const auto ends = iteration_ends(samples);
+    ASSERT_EQ(ends.size(), 12u) << seed;
+    EXPECT_NEAR(static_cast<double>(ends[6]), 700e6, 12e6) << seed;
+  }
 }
 
 // Pauses of the length of an iteration, in which nothing runs: they are no gaps of the loop.
