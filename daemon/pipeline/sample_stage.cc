@@ -211,6 +211,7 @@ void SampleStage::take(const capture::Batch& batch, capture::Event& event) {
       give_owner(*entry, context, event.tag_from, batch.chain(event), event.part, record, tally);
   count(*entry, event.source, reading, tally);
   if (!kept) return;
+  if (event.walk_end != 0) ++accounts_.of(entry).walks[event.walk_end - 1u];
   if (event.chain_size + event.kernel_chain_size != 0) keep_stack(batch, event, record);
   memory_.resolve(batch, event, entry->state, record);
   if (record.region >= profile::kFirstMappedRegion) name_area(*entry, record.region);

@@ -1,6 +1,7 @@
 #include "daemon/profile/accounting.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace tailor::profile {
 
@@ -47,6 +48,7 @@ void add(Accounting& to, const Accounting& from) {
   to.slot_states += from.slot_states;
   to.slots_missing += from.slots_missing;
   to.slots_unread += from.slots_unread;
+  for (std::size_t end = 0; end < kWalkEnds; ++end) to.walks[end] += from.walks[end];
 }
 
 }  // namespace tailor::profile

@@ -1,9 +1,11 @@
 // Where the samples of a recording went. Everything that was received or lost is in one of these counts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "daemon/profile/walk_end.h"
 #include "proto/base/ids.h"
 
 namespace tailor::profile {
@@ -47,6 +49,8 @@ struct Accounting {
   // Samples of processes whose threads keep in a slot for whom they work: those that brought it; those of
   // threads without a slot; and those whose slot could not be read. For the last two the logs say it.
   std::uint64_t slot_states = 0, slots_missing = 0, slots_unread = 0;
+  // Samples that brought a piece of their stack, by how the search for their callers ended (WalkEnd).
+  std::array<std::uint64_t, kWalkEnds> walks = {};
 
   // The place of a CPU's losses, made if new.
   CpuLosses& of_cpu(std::uint32_t cpu);

@@ -1,7 +1,10 @@
 #include "daemon/store/meta_codec.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
+#include "daemon/profile/walk_end.h"
 #include "proto/base/errors.h"
 #include "proto/base/utf8.h"
 
@@ -10,6 +13,29 @@ namespace {
 
 // Linux's own bound (CONFIG_NR_CPUS on x86-64), and the ring of all of them.
 constexpr int kMostCpus = 8192 + 1;
+
+using Walks = decltype(profile::Accounting::walks);
+
+void set_walks(v1::StackWalks& out, const Walks& in) {
+  using End = profile::WalkEnd;
+  const auto of = [&](End end) { return in[static_cast<std::size_t>(end)]; };
+  out.set_known(of(End::kKnown));
+  out.set_begin(of(End::kBegin));
+  out.set_no_rule(of(End::kNoRule));
+  out.set_generated(of(End::kGenerated));
+  out.set_no_file(of(End::kNoFile));
+  out.set_short_stack(of(End::kShortStack));
+  out.set_nonsense(of(End::kNonsense));
+  out.set_unread(of(End::kUnread));
+  out.set_work(of(End::kWork));
+  out.set_frames(of(End::kFrames));
+}
+
+// In the order of WalkEnd.
+Walks get_walks(const v1::StackWalks& in) {
+  return {in.known(),       in.begin(),    in.no_rule(), in.generated(), in.no_file(),
+          in.short_stack(), in.nonsense(), in.unread(),  in.work(),      in.frames()};
+}
 
 }  // namespace
 
@@ -289,6 +315,8 @@ void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   out.set_slot_states(in.slot_states);
   out.set_slots_missing(in.slots_missing);
   out.set_slots_unread(in.slots_unread);
+  if (std::ranges::any_of(in.walks, [](std::uint64_t each) { return each != 0; }))
+    set_walks(*out.mutable_stack_walks(), in.walks);
 }
 
 Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
@@ -323,6 +351,7 @@ Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
   out.slot_states = in.slot_states();
   out.slots_missing = in.slots_missing();
   out.slots_unread = in.slots_unread();
+  out.walks = get_walks(in.stack_walks());
   for (const v1::CpuLosses& cpu : in.cpus()) {
     out.of_cpu(cpu.cpu()) = {cpu.cpu(), cpu.lost_ring(), cpu.lost_hardware(), cpu.throttled(), cpu.gap_ns()};
   }

@@ -56,7 +56,7 @@ bool has_stack(const EventFormat& format) {
 EventFormat without_stack(EventFormat format, TagFrom from, std::uint64_t kept) {
   format.sample_type &= ~std::uint64_t{PERF_SAMPLE_STACK_USER | PERF_SAMPLE_RAW};
   format.sample_type |= PERF_SAMPLE_CALLCHAIN;
-  format.regs_user &= kept;
+  format.regs_user = (format.regs_user & kept) | capture::register_bit(capture::kWalkEndPlace);
   format.tag_from = from;
   return format;
 }
@@ -386,6 +386,7 @@ bool StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
   const bool kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   const Frame frame = frame_of(sample, kernel);
   Walked walked;
+  std::uint64_t end = 0;  // as in kWalkEndPlace
   AgentTag tags;
   std::uint64_t slot = register_of(sample, capture::kSlotPlace);
   const std::size_t size = std::min<std::size_t>(sample.stack.size(), sample.stack_dynamic_size);
@@ -402,6 +403,7 @@ bool StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
     if (by_object != slot) walked.from = TagFrom::kUnwound;
     slot = by_object;
     ++counts_.ends[static_cast<std::size_t>(walked.end)];
+    end = 1 + static_cast<std::uint64_t>(walked.end);
     counts_.unread += walked.unread;
     counts_.unwound += walked.from == TagFrom::kUnwound;
   }
@@ -431,6 +433,7 @@ bool StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
     const std::uint64_t value = reg == capture::kSlotPlace ? slot : sample.user_registers.values[index];
     words.put(recovered ? walked.tag : value);
   }
+  if (sample.user_registers.abi != PERF_SAMPLE_REGS_ABI_NONE) words.put(end);  // its place is the last one
   words.finish(header.misc);
   return true;
 }

@@ -1,6 +1,6 @@
-// Takes user stacks out of the records of a recording, and puts in what they tell: the call chain, and the
-// tag where a library had put the register aside. It stands before the journal and the pipeline, so that no
-// byte of a stack and no register but the tag's is kept anywhere.
+// Takes user stacks out of the records of a recording, and puts in what they tell: the call chain, how the
+// search for it ended, and the tag where a library had put the register aside. It stands before the journal
+// and the pipeline, so that no byte of a stack and no register but the tag's is kept anywhere.
 #pragma once
 
 #include <array>

@@ -34,6 +34,9 @@ class ScriptedInput {
     format_.period = 1000;
   }
 
+  // Samples bring how the search for their callers ended: before open().
+  void bring_walk_ends() { format_.regs_user |= capture::register_bit(capture::kWalkEndPlace); }
+
   // The clock and the ring: before anything else.
   void open(std::int32_t pid = -1, capture::RecordClock record_clock = capture::RecordClock::kMonotonicRaw,
             bool shared = false) {
@@ -125,6 +128,9 @@ class ScriptedInput {
   // What the slot of its thread says of each sample from now on, where samples bring that.
   void slot_says(const tailor_thread_state& state) { state_ = state; }
 
+  // The word in capture::kWalkEndPlace of each sample from now on, where samples bring it.
+  void walk_ends(std::uint64_t word) { walk_end_ = word; }
+
   // Samples wait in the ring until read().
   void sample(std::int32_t pid, std::int32_t tid, TimeNs time, std::uint64_t ip, std::uint64_t r15 = 0) {
     SampleFields fields;
@@ -136,6 +142,8 @@ class ScriptedInput {
     fields.user_registers = {ip, r15};
     if (format_.regs_user & capture::kStatePlaces)
       fields.user_registers.insert(fields.user_registers.end(), {state_.execution, state_.plan, state_.work});
+    if (format_.regs_user & capture::register_bit(capture::kWalkEndPlace))
+      fields.user_registers.push_back(walk_end_);
     append(chunk_.bytes, encode_sample(format_, fields));
   }
   void record(RecordBytes bytes, std::int32_t pid, TimeNs time) {
@@ -186,6 +194,7 @@ class ScriptedInput {
 
   pipeline::Input& input_;
   tailor_thread_state state_ = {TAILOR_NO_STATE, capture::kNoSlot, 0};
+  std::uint64_t walk_end_ = 0;
   capture::EventFormat format_;
   capture::RingChunk chunk_;
   std::vector<std::pair<ProcessId, std::uint64_t>> connections_;

@@ -2,7 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
 #include "daemon/profile/accounting.h"
+#include "daemon/profile/walk_end.h"
+#include "daemon/query/sums/terms.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -52,10 +59,30 @@ std::string accounting_text(const query::Accounting& account) {
   add(total.waits_abandoned, "waits off the CPU have no known end");
   add(total.log_lost, "activity records were lost");
   add(total.slots_unread, "samples could not read the slot of their thread: its log says for whom it worked");
+  if (const std::string stacks = stacks_text(account); !stacks.empty())
+    out += fmt::format(" {}. `tailor doctor FILE` says what to do.", stacks);
   add(total.executions_unknown, "attributed samples belong to no execution, because marks were lost");
   add(total.messages_rejected, "messages of agents were refused");
   add(total.agent_dropped, "messages were dropped by agents");
   return out;
+}
+
+std::string stacks_text(const query::Accounting& account) {
+  if (account.share_without_begin() < query::kStacksMatter) return "";
+  std::vector<profile::WalkEnd> reasons;
+  for (std::size_t i = 0; i < profile::kWalkEnds; ++i) {
+    const auto end = static_cast<profile::WalkEnd>(i);
+    if (profile::is_lack(end) && account.total.walks[i] > 0) reasons.push_back(end);
+  }
+  std::ranges::stable_sort(reasons, std::ranges::greater{},
+                           [&](profile::WalkEnd end) { return account.share_of(end); });
+  std::string out;
+  for (const profile::WalkEnd end : reasons) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", query::term(end).text,
+                       percent(account.share_of(end)));
+  }
+  return fmt::format("{} of the samples have a stack without a begin: {}",
+                     percent(account.share_without_begin()), out);
 }
 
 }  // namespace tailor::cli

@@ -11,4 +11,8 @@ namespace tailor::cli {
 // throttled 2 times for 8.0 ms." and what else there is to tell. No line break.
 std::string accounting_text(const query::Accounting& account);
 
+// "12.0 % of the samples have a stack without a begin: a stack longer than its copy 8.0 %, no rule for the
+// address 4.0 %", the most frequent reason first; "" where it is too little to be told.
+std::string stacks_text(const query::Accounting& account);
+
 }  // namespace tailor::cli

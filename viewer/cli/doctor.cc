@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "daemon/query/sums/coverage.h"
 #include "viewer/cli/daemon.h"
+#include "viewer/cli/doctor_stacks.h"
 #include "viewer/cli/installed.h"
 #include "viewer/cli/text.h"
 
@@ -190,6 +192,7 @@ std::vector<Finding> look_at_profile(const query::Profile& profile, const query:
   out.push_back(look_at_losses(report));
   out.push_back(look_at_coverage(profile));
   out.push_back(look_at_evidence(report));
+  std::ranges::move(look_at_stacks(report.accounting), std::back_inserter(out));
   return out;
 }
 

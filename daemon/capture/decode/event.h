@@ -52,6 +52,7 @@ struct Event {
   std::uint64_t tag = 0;      // the tag register as sampled, unchecked; 0 also when not available
   std::uint8_t tag_from = 0;  // a TagFrom
   Part part = Part::kAll;     // which moments the samples of its event count
+  std::uint8_t walk_end = 0;  // 1 + a profile::WalkEnd; 0: it brought no stack whose callers were looked for
   bool has_tag = false;       // false: the register was not captured or is hidden (kernel mode)
   bool flag_exec = false;
   bool flag_preempted = false;

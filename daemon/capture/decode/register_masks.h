@@ -37,6 +37,11 @@ inline constexpr std::uint64_t kStatePlaces =
     register_bit(kExecutionPlace) | register_bit(kPlanPlace) | register_bit(kWorkPlace);
 static_assert(kUpperStackPlace < kExecutionPlace && kWorkPlace < PERF_REG_X86_XMM0);
 
+// And that of how the search for the callers of a sample ended: 1 + a profile::WalkEnd, 0: it was not
+// made. The part that unwinds stacks writes it.
+inline constexpr unsigned kWalkEndPlace = 31;
+static_assert(kWorkPlace < kWalkEndPlace && kWalkEndPlace < PERF_REG_X86_XMM0);
+
 // What events keep of a set of registers: all that the kernel knows but vectors, and the state.
 inline constexpr std::uint64_t kKeptPlaces = (register_bit(PERF_REG_X86_64_MAX) - 1) | kStatePlaces;
 

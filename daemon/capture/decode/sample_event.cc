@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "daemon/capture/decode/record_events.h"
 #include "daemon/capture/decode/register_masks.h"
 #include "daemon/capture/decode/sample_view.h"
+#include "daemon/profile/walk_end.h"
 
 namespace tailor::capture {
 namespace {
@@ -84,6 +87,15 @@ void add_chain(const WordView& chain, Event& event, Batch& out) {
   event.chain_size = static_cast<std::uint16_t>(out.words.size() - event.chain_offset);
 }
 
+// Of a sample whose callers were looked for in a piece of its stack. An end that a later version knows is
+// none here.
+std::uint8_t walk_end_of(const RegisterView& user) {
+  constexpr std::uint64_t kBit = register_bit(kWalkEndPlace);
+  if (user.values.empty() || (user.mask & kBit) == 0) return 0;
+  const std::uint64_t end = user.values[static_cast<std::size_t>(std::popcount(user.mask & (kBit - 1)))];
+  return end <= profile::kWalkEnds ? static_cast<std::uint8_t>(end) : 0;
+}
+
 std::uint32_t latency_of(const EventFormat& format, const SampleView& sample) {
   if (format.sample_type & PERF_SAMPLE_WEIGHT_STRUCT) return static_cast<std::uint32_t>(sample.weight);
   return static_cast<std::uint32_t>(
@@ -125,6 +137,7 @@ void append_sample(const EventFormat& format, std::uint32_t ring_cpu, std::uint1
   const RegisterView& registers = user_code_registers(sample, event.mode);
   if (!registers.values.empty() && format.registers_known)
     add_registers(registers, format.tag_register, event, out);
+  if (format.registers_known) event.walk_end = walk_end_of(sample.user_registers);
   if (event.mode == profile::Mode::kUser) event.user_ip = sample.ip;
   if (!sample.chain.empty()) add_chain(sample.chain, event, out);
 }

@@ -1,10 +1,14 @@
 // The accounting of a recording as JSON, the same in every report (docs/report-json.md).
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "daemon/profile/accounting.h"
+#include "daemon/profile/walk_end.h"
 #include "daemon/query/load/accounting.h"
+#include "daemon/query/sums/terms.h"
 
 namespace tailor::query {
 
@@ -40,6 +44,10 @@ inline nlohmann::ordered_json accounting_json(const Accounting& account) {
   out["slot_states"] = total.slot_states;
   out["slots_missing"] = total.slots_missing;
   out["slots_unread"] = total.slots_unread;
+  out["stacks_walked"] = account.stacks_walked();
+  out["stacks_without_begin_share"] = account.share_without_begin();
+  for (std::size_t end = 0; end < profile::kWalkEnds; ++end)
+    out["stacks_" + std::string(term(static_cast<profile::WalkEnd>(end)).key)] = total.walks[end];
   out["log_records"] = total.log_records;
   out["log_records_lost"] = total.log_lost;
   out["messages"] = total.messages;

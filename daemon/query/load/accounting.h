@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "daemon/profile/sink.h"
+#include "daemon/profile/walk_end.h"
 #include "daemon/query/load/profile.h"
 
 namespace tailor::query {
@@ -16,7 +17,16 @@ struct Accounting {
   std::uint64_t lost() const { return total.lost_ring + total.lost_hardware + unwritten_samples; }
   // lost / (received + lost), of the recorded processes. 0 to 1.
   double lost_share() const;
+
+  std::uint64_t stacks_walked() const;         // samples that brought a piece of their stack
+  std::uint64_t stacks_without_begin() const;  // those whose callers do not lead to where a thread begins
+  // Parts of attributed + unattributed, 0 to 1: of all stacks without a begin, and of those that ended so.
+  double share_without_begin() const;
+  double share_of(profile::WalkEnd end) const;
 };
+
+// From this share of the samples on, stacks without a begin are worth a word.
+inline constexpr double kStacksMatter = 0.01;
 
 Accounting account_of(const Profile& profile);
 

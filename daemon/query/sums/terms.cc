@@ -105,4 +105,30 @@ Term term(profile::Unit unit) {
   return {"unknown", "unknown"};
 }
 
+Term term(profile::WalkEnd end) {
+  switch (end) {
+    case profile::WalkEnd::kKnown:
+      return {"known", "it is known whose the sample is"};
+    case profile::WalkEnd::kBegin:
+      return {"begin", "the begin of a thread"};
+    case profile::WalkEnd::kNoRule:
+      return {"no_rule", "no rule for the address"};
+    case profile::WalkEnd::kGenerated:
+      return {"generated", "generated code without a table"};
+    case profile::WalkEnd::kNoFile:
+      return {"no_file", "no file at the address"};
+    case profile::WalkEnd::kShortStack:
+      return {"short", "a stack longer than its copy"};
+    case profile::WalkEnd::kNonsense:
+      return {"nonsense", "a rule that makes no sense there"};
+    case profile::WalkEnd::kUnread:
+      return {"unread", "a file that was not read in time"};
+    case profile::WalkEnd::kWork:
+      return {"work", "tables that cost too much to follow"};
+    case profile::WalkEnd::kFrames:
+      return {"frames", "more callers than a sample may have"};
+  }
+  return {"unknown", "unknown"};
+}
+
 }  // namespace tailor::query

@@ -5,6 +5,7 @@
 
 #include "daemon/profile/attribution.h"
 #include "daemon/profile/source.h"
+#include "daemon/profile/walk_end.h"
 #include "daemon/query/load/cell.h"
 
 namespace tailor::query {
@@ -19,5 +20,6 @@ Term term(profile::How how);
 Term term(profile::Quality quality);
 Term term(profile::Unit unit);
 Term term(MemoryLevel level);
+Term term(profile::WalkEnd end);
 
 }  // namespace tailor::query

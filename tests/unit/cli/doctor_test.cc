@@ -12,6 +12,7 @@
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/walked_stacks.h"
 #include "viewer/cli/doctor_names.h"
 
 namespace tailor::cli {
@@ -92,6 +93,32 @@ TEST(Doctor, NamesWhyGeneratedCodeIsNobodys) {
       "code (2 processes are like this)");
   EXPECT_NE(many[0].remedy, many[1].remedy);
   EXPECT_NE(many[0].remedy.find("plan_id"), std::string::npos);
+}
+
+TEST(Doctor, SaysWhyStacksHaveNoBegin) {
+  const auto found_of = [](std::uint64_t samples) {
+    return findings_of("stacks", [&](profile::ProfileSink& sink) {
+      test::give_profile(sink, 1);
+      sink.on_accounting(test::walked_stacks(16, samples));
+    });
+  };
+  const auto two = found_of(100);
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].found, "8.0 % of the samples have a stack without a begin: a stack longer than its copy");
+  EXPECT_NE(two[0].remedy.find("--callchain --stacks always"), std::string::npos);
+  EXPECT_EQ(two[1].found, "4.0 % of the samples have a stack without a begin: no rule for the address");
+  EXPECT_NE(two[1].remedy.find("-fasynchronous-unwind-tables"), std::string::npos);
+  EXPECT_TRUE(std::ranges::all_of(
+      two, [](const Finding& each) { return each.state == Finding::State::kNote && !each.remedy.empty(); }));
+  const auto one = found_of(500);
+  ASSERT_EQ(one.size(), 1u) << "no rule: less than one in a hundred";
+  EXPECT_EQ(one[0].found, "1.6 % of the samples have a stack without a begin: a stack longer than its copy");
+  const auto fine = found_of(2000);
+  ASSERT_EQ(fine.size(), 1u);
+  EXPECT_EQ(fine[0].state, Finding::State::kOk);
+  EXPECT_EQ(fine[0].found, "0.6 % of the samples have a stack without a begin");
+  EXPECT_TRUE(findings_of("stacks", [](profile::ProfileSink& sink) { test::give_profile(sink, 1); }).empty())
+      << "no stack was unwound";
 }
 
 TEST(Doctor, TellsExecutionsWithoutOperatorsFromNoEngine) {

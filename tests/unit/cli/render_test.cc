@@ -11,6 +11,7 @@
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/walked_stacks.h"
 #include "tests/unit/cli/plain_terminal.h"
 #include "viewer/cli/text.h"
 
@@ -134,6 +135,22 @@ TEST(RenderPlan, TheAccountingOfTheWholeRecording) {
               HasSubstr("The whole recording: received 196 samples = 165 attributed + 11 unattributed + "
                         "12 filtered + 8 late; lost 1,005 (CPU 1: 1,000, CPU 3: 5); throttled 2 times for "
                         "8.00 ms."));
+}
+
+TEST(RenderPlan, StacksWithoutABeginAreSaidByReason) {
+  const auto text_of = [](std::uint64_t samples) {
+    return rendered(test::make_profile([&](profile::ProfileSink& sink) {
+                      test::give_profile(sink, 1);
+                      sink.on_accounting(test::walked_stacks(16, samples));
+                    }),
+                    plain(2000));
+  };
+  EXPECT_THAT(text_of(100),
+              HasSubstr(" 12.0 % of the samples have a stack without a begin: a stack longer than its copy "
+                        "8.0 %, no rule for the address 4.0 %. `tailor doctor FILE` says what to do."));
+  EXPECT_THAT(text_of(1200), HasSubstr(" 1.0 % of the samples have a stack without a begin"));
+  EXPECT_THAT(text_of(1201), Not(HasSubstr("without a begin"))) << "less than one in a hundred";
+  EXPECT_THAT(rendered(sample(), plain(2000)), Not(HasSubstr("without a begin")));
 }
 
 TEST(RenderPlan, KernelTimeThatWasNotSampledIsNotZero) {

@@ -192,6 +192,25 @@ TEST(ActivityCodec, UnknownKindIsRefused) {
   EXPECT_FALSE(decode_activity(block));
 }
 
+TEST(MetaCodec, HowWalksEndedComesBack) {
+  profile::Accounting account;
+  v1::ProcessAccounting without;
+  encode(account, without);
+  EXPECT_FALSE(without.has_stack_walks()) << "as in profiles of older versions";
+  for (std::size_t end = 0; end < profile::kWalkEnds; ++end) account.walks[end] = 100 + end;
+  v1::ProcessAccounting out;
+  encode(account, out);
+  EXPECT_EQ(out.stack_walks().known(), 100u);
+  EXPECT_EQ(out.stack_walks().short_stack(), 105u);
+  EXPECT_EQ(out.stack_walks().frames(), 109u);
+  const auto back = decode(out);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->walks, account.walks);
+  const auto old = decode(without);
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->walks, profile::Accounting{}.walks);
+}
+
 TEST(MetaCodec, ExecutionIdMustHave16Bytes) {
   v1::Execution execution;
   encode(profile::ExecutionRecord{}, execution);

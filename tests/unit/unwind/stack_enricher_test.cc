@@ -7,10 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
+#include "daemon/capture/decode/record_events.h"
 #include "daemon/capture/decode/sample_view.h"
 #include "tailor/thread_area.h"
 #include "tests/support/record_encoder.h"
@@ -104,6 +106,7 @@ class EnrichedObjects : public testing::Test {
   // The tag that a sample has afterwards, and where it was found.
   std::pair<std::uint64_t, capture::TagFrom> tag_after(std::uint64_t slot,
                                                        const std::vector<std::uint64_t>& objects) {
+    auto ends = enricher.counts().ends;
     const capture::RingChunk chunk = enricher.chunk({0, Record(slot, objects).bytes});
     std::uint64_t id = 0;
     std::memcpy(&id, chunk.bytes.data() + sizeof(perf_event_header), sizeof id);
@@ -115,13 +118,27 @@ class EnrichedObjects : public testing::Test {
         capture::parse_sample(format, std::span(chunk.bytes).subspan(sizeof(perf_event_header)), sample));
     EXPECT_EQ(sample.user_registers.mask & capture::kGeneralRegisters & ~capture::kTagRegisters,
               capture::register_bit(PERF_REG_X86_IP));
-    // The tag, R13 and R15, and the state.
+    // The tag, R13 and R15, the state, and how the walk ended.
     const auto& values = sample.user_registers.values;
-    const std::size_t state = values.size() - 3;
+    const std::size_t state = values.size() - 4;
+    EXPECT_TRUE(sample.user_registers.mask & capture::register_bit(capture::kWalkEndPlace));
+    ++ends.at(values[state + 3] - 1);
+    EXPECT_EQ(enricher.counts().ends, ends) << "the sample says what is counted";
+    EXPECT_EQ(walk_end_of(format, chunk), values[state + 3]);
     EXPECT_EQ(sample.user_registers.mask & capture::kStatePlaces, capture::kStatePlaces);
     for (std::size_t i = 0; i < 3; ++i)
       EXPECT_EQ(values[state + i], kFirstOfState + capture::kExecutionPlace + i);
     return {values[state - 3], format.tag_from};
+  }
+  // Of the event that becomes of the record.
+  static std::uint64_t walk_end_of(const capture::EventFormat& format, const capture::RingChunk& chunk) {
+    capture::Batch batch;
+    const capture::RecordView record{PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER,
+                                     std::span(chunk.bytes).subspan(sizeof(perf_event_header))};
+    EXPECT_EQ(capture::decode_sample(format, 0, record, batch), capture::RecordOutcome::kDecoded);
+    EXPECT_EQ(batch.events.at(0).regs_mask & capture::register_bit(capture::kWalkEndPlace), 0u)
+        << "no register of the program";
+    return batch.events.at(0).walk_end;
   }
   static std::uint64_t address(const Object& object) { return reinterpret_cast<std::uint64_t>(&object); }
 
@@ -157,6 +174,18 @@ TEST_F(EnrichedObjects, WithoutAPlanOrAnObjectNothingChanges) {
   EXPECT_EQ(tag, tag_of(0, 9));
   EXPECT_EQ(from, capture::TagFrom::kRegister);
   EXPECT_EQ(enricher.counts().objects.told, 0u);
+}
+
+TEST_F(EnrichedObjects, ASampleWithoutAStackHasNoEnd) {
+  std::vector<std::byte> bytes = Record(tag_of(0, 9), {address(child)}).bytes;
+  std::fill(bytes.end() - 8, bytes.end(), std::byte{0});  // that much of its stack could be copied
+  const capture::RingChunk chunk = enricher.chunk({0, bytes});
+  capture::SampleView sample;
+  ASSERT_TRUE(capture::parse_sample(enriched.formats.at(0),
+                                    std::span(chunk.bytes).subspan(sizeof(perf_event_header)), sample));
+  EXPECT_EQ(sample.user_registers.values[sample.user_registers.values.size() - 1], 0u);
+  EXPECT_EQ(walk_end_of(enriched.formats.at(0), chunk), 0u);
+  EXPECT_EQ(enricher.counts().stacks, 0u);
 }
 
 TEST(StackEnricher, WhoMapsAJitdumpIsToldOnce) {

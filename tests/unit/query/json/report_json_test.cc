@@ -12,6 +12,7 @@
 #include "daemon/query/reports/plan_report.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/walked_stacks.h"
 
 namespace tailor::query {
 namespace {
@@ -54,6 +55,22 @@ TEST_F(PlanReportJson, CountsSamplesByTheirLinks) {
                                                  {"prologue", 1},
                                                  {"unmapped", 0},
                                                  {"two_names", 0}}));
+}
+
+TEST_F(PlanReportJson, CountsStacksByTheirEnd) {
+  const Json none = json_for(profile_)["accounting"];
+  EXPECT_EQ(none["stacks_walked"], 0);
+  EXPECT_EQ(none["stacks_without_begin_share"], 0.0);
+  const Json json = json_for(test::make_profile([](profile::ProfileSink& sink) {
+    test::give_profile(sink, 1);
+    sink.on_accounting(test::walked_stacks(16, 100));
+  }))["accounting"];
+  EXPECT_EQ(json["stacks_walked"], 80);
+  EXPECT_DOUBLE_EQ(json["stacks_without_begin_share"], 0.12);
+  const std::map<std::string, int> ends = {{"known", 8},   {"begin", 60}, {"no_rule", 4},  {"generated", 0},
+                                           {"no_file", 0}, {"short", 8},  {"nonsense", 0}, {"unread", 0},
+                                           {"work", 0},    {"frames", 0}};
+  for (const auto& [end, stacks] : ends) EXPECT_EQ(json["stacks_" + end], stacks) << end;
 }
 
 TEST_F(PlanReportJson, SaysOfWhatSharesAreParts) {

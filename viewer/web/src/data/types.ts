@@ -91,6 +91,8 @@ export interface Accounting {
   gap_ns: number;
   lost_share: number;
   unwritten_samples: number;
+  stacks_walked?: number;
+  stacks_without_begin_share?: number;
   [key: string]: unknown;
 }
 
