@@ -300,7 +300,9 @@ Scale::Scale(const Cell& total, double idle) : total_(total.weight), sampled_(to
 Share95 Scale::operator()(const Amount& amount) const {
   const double share = total_ > 0 ? amount.weight / total_ : 0;
   if (sampled_ == total_) return {amount, share, wilson(share, effective_)};
-  const Interval of_sampled = wilson(sampled_ > 0 ? amount.weight / sampled_ : 0, effective_);
+  // Differences of large numbers are not exact.
+  const double of_worked = sampled_ > 0 ? std::min(1.0, amount.weight / sampled_) : 0;
+  const Interval of_sampled = wilson(of_worked, effective_);
   const double part = total_ > 0 ? sampled_ / total_ : 0;
   return {amount, share, {of_sampled.low * part, of_sampled.high * part}};
 }
