@@ -85,6 +85,7 @@ struct Cell {
   double weight_squares = 0;
   double latency = 0;                 // sum over the samples that have one
   std::uint64_t latency_samples = 0;  // how many these are
+  double cpu = 0;                     // ns of CPU time, where the weight is elapsed time; else 0
 };
 
 Cell cell_of(const Sum& sum);

@@ -26,7 +26,9 @@ struct ExecutionRequest {
 };
 
 // A view of samples.
-struct ProfileView {};
+struct ProfileView {
+  SharesOf of = SharesOf::kPlan;
+};
 struct TimelineView {
   TimelineRequest options;
 };

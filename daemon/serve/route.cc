@@ -167,6 +167,10 @@ ExecutionFilter take_execution_filter(Taker& take) {
   return filter;
 }
 
+ViewKind take_profile(Taker& take) {
+  return ProfileView{static_cast<SharesOf>(take.choice("of", {"plan", "everything", "elapsed"}, 0))};
+}
+
 ViewKind take_timeline(Taker& take) {
   TimelineView view;
   view.options.buckets =
@@ -254,6 +258,13 @@ Result<Request> ask_view(std::string_view named, Taker& take) {
   }
   ViewRequest request{*target, {}, take_kind(take)};
   if (!std::holds_alternative<SourcesView>(request.kind)) request.filters = take_filters(take);
+  const auto* profile = std::get_if<ProfileView>(&request.kind);
+  const Filters& given = request.filters;
+  if (profile != nullptr && profile->of == SharesOf::kElapsed &&
+      (given.tid || given.pipeline || given.op || given.iteration))
+    take.fail(
+        "thread, pipeline, operator and iteration leave out threads that worked: with of=elapsed only "
+        "from_ns and to_ns choose samples");
   return Request(std::move(request));
 }
 
@@ -373,7 +384,7 @@ constexpr PathRow kPathRows[] = {
     {{"/api/v1/host", "GET", Needs::kVisitor, Answerer::kService, "Host"}, ask_host},
     {{"/api/v1/executions", "GET", Needs::kVisitor, Answerer::kService, "Executions"}, ask_executions},
     {{"/api/v1/executions/{id}", "GET", Needs::kVisitor, Answerer::kService, "Execution"}, ask_of_target<ExecutionRequest>},
-    {{"/api/v1/executions/{id}/profile", "GET", Needs::kVisitor, Answerer::kService, "Profile"}, ask_view<take_nothing<ProfileView>>},
+    {{"/api/v1/executions/{id}/profile", "GET", Needs::kVisitor, Answerer::kService, "Profile"}, ask_view<take_profile>},
     {{"/api/v1/executions/{id}/timeline", "GET", Needs::kVisitor, Answerer::kService, "Timeline"}, ask_view<take_timeline>},
     {{"/api/v1/executions/{id}/flame", "GET", Needs::kVisitor, Answerer::kService, "Flame"}, ask_view<take_flame>},
     {{"/api/v1/executions/{id}/functions", "GET", Needs::kVisitor, Answerer::kService, "Functions"}, ask_view<take_functions>},

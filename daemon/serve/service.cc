@@ -363,14 +363,15 @@ Result<Json> Service::control(const ControlCall& call, const Access& access) con
 Detail detail_of(const ViewKind& kind) {
   if (std::holds_alternative<ListingView>(kind)) return Detail::kCode;
   if (std::holds_alternative<FunctionsView>(kind)) return Detail::kFunctions;
-  const bool sums = std::holds_alternative<ProfileView>(kind) || std::holds_alternative<FlameView>(kind) ||
-                    std::holds_alternative<SourcesView>(kind);
+  if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr)
+    return profile->of == SharesOf::kElapsed ? Detail{.samples = true} : Detail::kSums;
+  const bool sums = std::holds_alternative<FlameView>(kind) || std::holds_alternative<SourcesView>(kind);
   return sums ? Detail::kSums : Detail::kSamples;
 }
 
 Result<Json> view_answer(const View& view, const ViewKind& kind) {
   return std::visit(Overloaded{
-                        [&](const ProfileView&) { return profile_json(view); },
+                        [&](const ProfileView& v) { return profile_json(view, v.of); },
                         [&](const TimelineView& v) { return timeline_json(view, v.options); },
                         [&](const FlameView& v) { return flame_json(view, v.order); },
                         [&](const FunctionsView& v) {

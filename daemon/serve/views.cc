@@ -44,8 +44,26 @@ void add_accounts(const View& view, Json& out) {
   out["file"] = query::damage_json(*view.whole);
 }
 
-Result<Json> profile_json(const View& view) {
-  auto report = query::plan_report(view.profile, view.selection);
+Result<query::ElapsedTime> elapsed_of(const View& view) {
+  return query::elapsed_time(view.profile, view.selection, view.from, view.to);
+}
+
+namespace {
+
+Result<query::PlanReport> report_of(const View& view, SharesOf of) {
+  if (of == SharesOf::kElapsed) {
+    const auto time = elapsed_of(view);
+    return time ? query::plan_report(*time) : time.error();
+  }
+  query::Selection selection = view.selection;
+  if (of == SharesOf::kEverything) selection.base = query::Base::kEverything;
+  return query::plan_report(view.profile, selection);
+}
+
+}  // namespace
+
+Result<Json> profile_json(const View& view, SharesOf of) {
+  auto report = report_of(view, of);
   if (!report) return report.error();
   // Of a query a plan may have been registered for each execution.
   if (view.runs) query::unite_plans(*report);

@@ -9,6 +9,7 @@
 #include "daemon/query/json/json_parts.h"
 #include "daemon/query/reports/compare.h"
 #include "daemon/query/reports/flame.h"
+#include "daemon/query/time/elapsed_time.h"
 #include "daemon/query/time/timeline.h"
 #include "daemon/serve/gone.h"
 #include "daemon/serve/library.h"
@@ -25,8 +26,13 @@ struct TimelineRequest {
   query::OwnedBy by = query::OwnedBy::kOperator;
 };
 
-// All fail, saying so, where there is nothing to show.
-Result<Json> profile_json(const View& view);
+// What the shares of a profile are parts of.
+enum class SharesOf { kPlan, kEverything, kElapsed };
+
+// All fail, saying so, where there is nothing to show. Of elapsed time, the view must have been loaded with
+// its samples, and without filters but those for time.
+Result<Json> profile_json(const View& view, SharesOf of = SharesOf::kPlan);
+Result<query::ElapsedTime> elapsed_of(const View& view);
 Result<Json> timeline_json(const View& view, const TimelineRequest& request);
 Result<query::Timeline> timeline_of(const View& view, const TimelineRequest& request);
 // With functions in `order`, the view must have been loaded with Detail::kFunctions.

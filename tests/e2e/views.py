@@ -208,6 +208,14 @@ with tempfile.TemporaryDirectory() as folder:
     none = subprocess.run([TAILOR, "diff", small, f"{small}#fingerprint:{fingerprint}@..2001-01-01"], capture_output=True, text=True)
     check(none.returncode == 3, f"none of them before: {none.stderr.strip()[:200]}")
     recorded(large, "0.1", 10)
+    if tailor("report", large)["source"]["unit"] == "ns_on_cpu":
+        of_elapsed = tailor("report", large, "--of", "elapsed")
+        times = of_elapsed["elapsed"]
+        parts = sum(of_elapsed[part]["weight"] for part in ("operators", "engine_components", "unattributed"))
+        check(times["executions"] > 0 and near(parts, times["worked_ns"]), f"report --of elapsed: all parts are the time in which a thread worked: {times}")
+        check(times["worked_ns"] <= times["ns"] * (1 + 1e-9) and near(of_elapsed["weight"], times["ns"]), "which is no more than the elapsed time")
+        check(of_elapsed["all"]["threads"] > 1 - 1e-9, f"{of_elapsed['all']['threads']:.2f} threads worked on average")
+        check("no thread worked" in run(TAILOR, "report", large, "--of", "elapsed"), "and the text says how long none did")
     # Ten times the rows: an execution costs more, by less than a hundred times.
     grown = subprocess.run([TAILOR, "diff", small, large, "--json", "--fail-if", "total>50%"], capture_output=True, text=True)
     check(grown.returncode == 4 and "the total grew by" in grown.stderr, f"ten times the rows are found: {grown.stderr.strip()}")

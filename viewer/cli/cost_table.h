@@ -12,8 +12,8 @@
 
 namespace tailor::cli {
 
-// Share, range, samples, and where there is room the columns of cost_columns() and a bar; then whatever the
-// table is of.
+// Share, range, samples, of elapsed time the threads, and where there is room the columns of cost_columns()
+// and a bar; then whatever the table is of.
 // Everything passed to the constructor must outlive it.
 class CostTable {
  public:
@@ -28,13 +28,17 @@ class CostTable {
   std::string cells(const query::Share95& cost) const;
   // A whole line; `name` is as it came from outside.
   std::string line(const query::Share95& cost, std::string_view name) const;
+  // The same of what no sample stands for.
+  std::string line_of_share(double share, std::string_view name) const;
 
  private:
   std::size_t width() const;
+  std::string threads_cell(const query::Share95& cost) const;
   std::string wide_cell(const query::CostColumn& column, const query::Share95& cost) const;
 
   const Terminal& terminal_;
   bool kernel_sampled_;
+  std::size_t threads_width_;  // 0: not of elapsed time
   std::size_t samples_width_;
 };
 

@@ -56,6 +56,25 @@ std::string draw_notice(const query::PlanReport& report) {
                            weight_text(total->high, report.source));
 }
 
+// What the elapsed time of this report is not of.
+std::string elapsed_notice(const query::PlanReport& report) {
+  if (!report.elapsed) return "";
+  const query::ElapsedSum& sum = *report.elapsed;
+  std::string out;
+  const auto add = [&](const std::string& sentence) { out += (out.empty() ? "" : " ") + sentence; };
+  if (sum.too_short > 0)
+    add(fmt::format("{} execution{} left out: shorter than the time of {:.0f} samples.",
+                    grouped(sum.too_short), sum.too_short == 1 ? " is" : "s are", query::kLeastPeriods));
+  if (sum.not_drawn > 0)
+    add(fmt::format("{} execution{} left out: not sampled (--sample-executions).", grouped(sum.not_drawn),
+                    sum.not_drawn == 1 ? " is" : "s are"));
+  if (sum.outside.samples > 0)
+    add(fmt::format("{} of no execution ({} of CPU time) {} no elapsed time.",
+                    samples_text(static_cast<double>(sum.outside.samples)), duration(sum.outside.weight),
+                    sum.outside.samples == 1 ? "has" : "have"));
+  return out;
+}
+
 std::string marks_notice(const query::PlanReport& report) {
   const profile::Accounting& total = report.accounting.total;
   if (total.log_lost == 0 && report.marks_lost.samples == 0) return "";
@@ -102,7 +121,8 @@ std::string notices(const query::Profile& profile, const query::PlanReport& repo
   std::string out;
   for (const std::string& notice :
        {marks_notice(report), unregistered_notice(report), kernel_notice(profile, report),
-        pause_notice(profile, report), rate_notice(profile, report), draw_notice(report)}) {
+        pause_notice(profile, report), rate_notice(profile, report), draw_notice(report),
+        elapsed_notice(report)}) {
     if (!notice.empty()) out += terminal.warn(wrap(notice, terminal.width, 0)) + "\n";
   }
   return out.empty() ? out : out + "\n";

@@ -60,6 +60,10 @@ std::string weight_text(double weight, const profile::Source& source) {
   return fmt::format("{} {}", duration(weight), query::term(source.unit).text);
 }
 
+std::string weight_text(double weight, const query::PlanReport& report) {
+  return report.elapsed ? duration(weight) + " elapsed time" : weight_text(weight, report.source);
+}
+
 std::string samples_text(double samples) {
   const auto count = static_cast<std::uint64_t>(std::llround(samples));
   return fmt::format("{} {}", grouped(count), count == 1 ? "sample" : "samples");
@@ -91,7 +95,7 @@ std::string plan_heading(const query::Profile& profile, const query::PlanReport&
   if (part != nullptr) {
     out += fmt::format(" {} {} execution{} {} own time {} in {}", terminal.dot(), grouped(part->executions),
                        part->executions == 1 ? "" : "s", terminal.dot(),
-                       weight_text(part->cost.amount.weight, report.source),
+                       weight_text(part->cost.amount.weight, report),
                        samples_text(part->cost.amount.samples));
   }
   out = wrap(out, terminal.width, 0) + "\n";

@@ -21,6 +21,8 @@ std::string share_cell(const query::Share95& cost, const Terminal& terminal);
 std::string range_cell(const query::Share95& cost, const Terminal& terminal);
 // A weight in words: time as a duration, events as a number.
 std::string weight_text(double weight, const profile::Source& source);
+// The same of a report, whose weights may be elapsed time.
+std::string weight_text(double weight, const query::PlanReport& report);
 
 // Whose plan, how often it ran, how much was sampled: the line above a plan.
 std::string plan_heading(const query::Profile& profile, const query::PlanReport& report, ProcessId process,

@@ -136,10 +136,10 @@ std::string beside_line(const query::PlanReport& report, const query::PlanPart& 
     for (const query::NamedRow& row : rows) {
       sum.add(row.cost.amount);
       names += fmt::format("{}{} {}", names.empty() ? "" : ", ", escape_line(row.name, terminal.ascii),
-                           weight_text(row.cost.amount.weight, report.source));
+                           weight_text(row.cost.amount.weight, report));
     }
     const auto samples = static_cast<std::uint64_t>(std::llround(sum.samples));
-    return fmt::format("{} {} in {} {} ({})", what, weight_text(sum.weight, report.source), grouped(samples),
+    return fmt::format("{} {} in {} {} ({})", what, weight_text(sum.weight, report), grouped(samples),
                        samples == 1 ? "sample" : "samples", names);
   };
   std::string out;
@@ -252,7 +252,10 @@ std::string render(const query::Profile& profile, const query::PlanReport& repor
   out += sum_section(report, table) + "\n" + off_cpu_section(report, terminal) +
          quality_section(profile, report, terminal);
   const std::string base =
-      report.base == query::Base::kPlan
+      report.elapsed
+          ? "Shares are parts of the elapsed time: each moment is divided evenly among the threads that "
+            "worked then; threads: how many that were, on average"
+      : report.base == query::Base::kPlan
           ? "Shares in a plan are parts of its own time (--of everything: of everything in this report)"
           : "Shares are parts of everything in this report";
   out +=

@@ -45,7 +45,7 @@ std::string places_lines(const query::PlanReport& report, const Terminal& termin
 std::string sum_section(const query::PlanReport& report, const CostTable& table) {
   const Terminal& terminal = table.terminal();
   std::string out = terminal.bold(cut(fmt::format("Everything in this report: {} in {}",
-                                                  weight_text(report.total.weight, report.source),
+                                                  weight_text(report.total.weight, report),
                                                   samples_text(static_cast<double>(report.total.samples))),
                                       terminal.width, terminal.ascii)) +
                     "\n";
@@ -54,7 +54,11 @@ std::string sum_section(const query::PlanReport& report, const CostTable& table)
   out += table.line(report.components, "engine components") + rows_lines(report.component_rows, table);
   out += table.line(report.unattributed, "unattributed") + rows_lines(report.unattributed_rows, table) +
          places_lines(report, terminal);
-  return out + table.line(report.all, "= everything");
+  if (!report.elapsed) return out + table.line(report.all, "= everything");
+  const double idle = report.elapsed->idle_ns();
+  return out + table.line(report.all, "= a thread worked") +
+         table.line_of_share(report.total.weight > 0 ? idle / report.total.weight : 0,
+                             fmt::format("no thread worked, or none was sampled: {}", duration(idle)));
 }
 
 }  // namespace tailor::cli

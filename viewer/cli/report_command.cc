@@ -7,6 +7,7 @@
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/reports/same_plans.h"
+#include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
@@ -52,6 +53,9 @@ Status refuse_ignored(const ReportOptions& options) {
             refuse_given(*options.command, {"--limit", "--calls"}, "with --json, which has all of them");
         !ok)
       return ok;
+  }
+  if (options.of == "elapsed") {
+    if (Status ok = refuse_given(*options.command, {"--iteration"}, "with --of elapsed"); !ok) return ok;
   }
   if (functions || !options.rules.empty() || !options.html.empty() || !options.by.empty())
     return refuse_given(*options.command, {"--of"}, "but for reports of plans");
@@ -148,13 +152,31 @@ Result<std::string> choose_runs(Choice& choice) {
   return choice.terminal().dim(wrap(text, choice.terminal().width, 0)) + "\n\n";
 }
 
+// The report of `--of elapsed`.
+int show_elapsed(const ReportOptions& options, const serve::View& view, const Choice& choice,
+                 const std::string& head) {
+  auto time = serve::elapsed_of(view);
+  if (!time) return complain(time.error());
+  if (!options.level.empty() && options.level != "operator") {
+    auto report = query::level_report(*time, options.level);
+    return report ? show(time->profile, *report, choice, head) : complain(report.error());
+  }
+  auto report = query::plan_report(*time);
+  if (!report) return complain(report.error());
+  if (Status ok = refuse_of_functions(options); !ok) return complain(ok.error());
+  if (!head.empty() || !choice.filter.fingerprint.empty()) query::unite_plans(*report);
+  return show(time->profile, *report, choice, head);
+}
+
 int run_plans(const ReportOptions& options) {
   Choice choice = options.choice;
   const auto head = choose_runs(choice);
   if (!head) return complain(head.error());
+  choice.detail.samples = options.of == "elapsed";
   auto chosen = choose(choice);
   if (!chosen) return complain(chosen.error());
   const query::Profile& profile = chosen->profile;
+  if (options.of == "elapsed") return show_elapsed(options, *chosen, choice, *head);
   if (options.of == "everything") chosen->selection.base = query::Base::kEverything;
   if (!options.level.empty() && options.level != "operator") {
     auto report = query::level_report(profile, chosen->selection, options.level);
@@ -191,8 +213,9 @@ void add_report(CLI::App& app, Action& action) {
       "libraries and call graph (default: operator; function if there is no plan)");
   command
       .add_option("--of", options->of,
-                  "Shares in a plan are parts of this: the plan's own time, or everything in the report")
-      ->check(CLI::IsMember({"plan", "everything"}))
+                  "Shares in a plan are parts of this: the plan's own time, everything in the report, or the "
+                  "elapsed time, divided at each moment among the threads that worked then")
+      ->check(CLI::IsMember({"plan", "everything", "elapsed"}))
       ->capture_default_str();
   command.add_option("--limit", options->view.limit, "With --level function: how many functions")
       ->capture_default_str();

@@ -14,6 +14,10 @@ Json process_json(ProcessId process) {
 
 void add_cost(Json& out, const Share95& cost) {
   for (const CostColumn& column : cost_columns()) out[std::string(column.key)] = column.value(cost);
+  if (const auto threads = threads_of(cost.amount)) {
+    out["cpu_ns"] = cost.amount.cpu;
+    out["threads"] = *threads;
+  }
 }
 
 Json cost_json(const Share95& cost) {

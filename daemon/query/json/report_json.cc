@@ -24,6 +24,18 @@ Json drawn_json(const DrawnSum& drawn) {
   return out;
 }
 
+Json elapsed_json(const ElapsedSum& sum) {
+  return {{"executions", sum.executions},
+          {"too_short", sum.too_short},
+          {"not_drawn", sum.not_drawn},
+          {"ns", sum.elapsed_ns},
+          {"worked_ns", sum.worked_ns},
+          {"idle_ns", sum.idle_ns()},
+          {"idle_share", sum.elapsed_ns > 0 ? sum.idle_ns() / sum.elapsed_ns : 0},
+          {"cpu_ns", sum.cpu_ns},
+          {"outside", {{"samples", sum.outside.samples}, {"cpu_ns", sum.outside.weight}}}};
+}
+
 Json waits_json(const WaitRow& row) {
   Json out = Json::object();
   for (std::size_t i = 1; i < row.ns_of.size(); ++i) {
@@ -155,6 +167,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
   out["samples"] = report.total.samples;
   out["weight"] = report.total.weight;
   out["effective_samples"] = report.effective_samples;
+  if (report.elapsed) out["elapsed"] = elapsed_json(*report.elapsed);
   out["shares_in_plans_of"] = report.base == Base::kPlan ? "plan" : "everything";
   out["marks_lost"] = {{"records", report.accounting.total.log_lost},
                        {"samples", report.marks_lost.samples},

@@ -69,6 +69,12 @@ Profile Profile::only(const std::function<bool(const TimedSample&)>& keep, std::
   return some;
 }
 
+Profile Profile::with_cells(Cells cells) const {
+  Profile other = *this;
+  other.cells_ = std::make_shared<const Cells>(std::move(cells));
+  return other;
+}
+
 std::vector<std::int64_t> Profile::hours() const {
   std::vector<std::int64_t> hours;
   for (const auto& [hour, cells] : data_->hours) hours.push_back(hour);

@@ -139,6 +139,8 @@ class Profile {
   TimeNs slice_ns() const { return data_->slice_ns; }
   // The same profile with some of its samples() only. `what` says which ones, for reports; it may hold names.
   Profile only(const std::function<bool(const TimedSample&)>& keep, std::string what) const;
+  // The same profile with these sums, which are sorted by their key.
+  Profile with_cells(Cells cells) const;
   // With LoadOptions::hours, else empty: the hours since 1970 UTC in which samples were taken, by the wall
   // clock as it was set when their segment was written. Samples whose time of day is not known are in hour 0.
   std::vector<std::int64_t> hours() const;

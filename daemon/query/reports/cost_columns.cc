@@ -20,4 +20,9 @@ std::span<const CostColumn> cost_columns() {
   return kColumns;
 }
 
+std::optional<double> threads_of(const Amount& amount) {
+  if (amount.cpu <= 0 || amount.weight <= 0) return std::nullopt;
+  return amount.cpu / amount.weight;
+}
+
 }  // namespace tailor::query

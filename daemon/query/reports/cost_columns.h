@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -20,5 +21,9 @@ struct CostColumn {
 
 // In the order in which they are shown. Beside them, text has the share with its range, and the samples.
 std::span<const CostColumn> cost_columns();
+
+// Where weights are elapsed time: how many threads worked on average while one worked for the row. Nothing
+// elsewhere, and of a row without samples.
+std::optional<double> threads_of(const Amount& amount);
 
 }  // namespace tailor::query

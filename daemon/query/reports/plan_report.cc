@@ -293,20 +293,32 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
 
 }  // namespace
 
-Scale::Scale(const Cell& total) : total_(total.weight) {
-  effective_ = total.weight_squares > 0 ? total.weight * total.weight / total.weight_squares : 0;
+Scale::Scale(const Cell& total, double idle) : total_(total.weight), sampled_(total.weight - idle) {
+  effective_ = total.weight_squares > 0 ? sampled_ * sampled_ / total.weight_squares : 0;
 }
 
 Share95 Scale::operator()(const Amount& amount) const {
   const double share = total_ > 0 ? amount.weight / total_ : 0;
-  return {amount, share, wilson(share, effective_)};
+  if (sampled_ == total_) return {amount, share, wilson(share, effective_)};
+  // Differences of large numbers are not exact.
+  const double of_worked = sampled_ > 0 ? std::min(1.0, amount.weight / sampled_) : 0;
+  const Interval of_sampled = wilson(of_worked, effective_);
+  const double part = total_ > 0 ? sampled_ / total_ : 0;
+  return {amount, share, {of_sampled.low * part, of_sampled.high * part}};
+}
+
+Scale scale_of(const PlanReport& report) {
+  return Scale(report.total, report.elapsed ? report.elapsed->idle_ns() : 0);
 }
 
 Scale scale_within(const PlanReport& report, const PlanPart& part) {
-  return Scale(report.base == Base::kPlan ? part.own : report.total);
+  return report.base == Base::kPlan ? Scale(part.own) : scale_of(report);
 }
 
-Result<PlanReport> plan_report(const Profile& profile, const Selection& selection) {
+namespace {
+
+// `elapsed`: NULL of CPU time.
+Result<PlanReport> report_of(const Profile& profile, const Selection& selection, const ElapsedSum* elapsed) {
   const auto source = choose_source(profile, selection);
   if (!source) return source.error();
   const auto totals = totals_by_source(profile, selection);
@@ -314,8 +326,12 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   report.source = profile.source(*source);
   report.base = selection.base;
   report.total = totals.at(*source);
+  if (elapsed != nullptr) {
+    report.elapsed = *elapsed;
+    report.total.weight = elapsed->elapsed_ns;
+  }
   const Sums sums = sum_up(profile, selection, *source);
-  const Scale scale(report.total);
+  const Scale scale = scale_of(report);
   report.effective_samples = scale.effective_samples();
   report.operators = scale(sums.operators);
   report.components = scale(sums.components);
@@ -327,19 +343,19 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   for (const auto& [index, total] : totals) {
     if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
   }
-  for (const Place& place : unattributed_places(profile, selection, *source, kMostPlaces)) {
-    report.unattributed_places.emplace_back(place, scale(place.amount));
+  // Places have CPU time, and an estimate for what is not drawn would be one of it.
+  if (elapsed == nullptr) {
+    for (const Place& place : unattributed_places(profile, selection, *source, kMostPlaces))
+      report.unattributed_places.emplace_back(place, scale(place.amount));
+    report.drawn = drawn_sum(profile, selection, *source);
   }
   report.evidence = gather_evidence(profile, selection, *source);
   report.pauses = pauses_of(profile, selection);
   report.rates = rates_of(profile, selection);
-  report.drawn = drawn_sum(profile, selection, *source);
   report.off_cpu = wait_lane(profile, selection);
   report.accounting = account_of(profile);
   return report;
 }
-
-namespace {
 
 std::optional<LevelIndex> level_named(const PlanModel& model, const std::string& name) {
   for (LevelIndex level = 0; level < model.level_count(); ++level) {
@@ -357,13 +373,11 @@ Error no_such_level(const Profile& profile, const PlanReport& summary, const std
   return no_such("level", name, names);
 }
 
-}  // namespace
-
-Result<LevelReport> level_report(const Profile& profile, const Selection& selection,
-                                 const std::string& name) {
-  auto summary = plan_report(profile, selection);
-  if (!summary) return summary.error();
-  LevelReport report{name, std::move(*summary), {}};
+// The report of which `made` is the summary.
+Result<LevelReport> level_of(const Profile& profile, const Selection& selection, Result<PlanReport> made,
+                             const std::string& name) {
+  if (!made) return made.error();
+  LevelReport report{name, std::move(*made), {}};
   std::map<PlanKey, std::map<ComponentId, Amount>> sums;
   for_each_cost(profile, selection, report.summary.source.index, [&](const Cost& cost) {
     if (cost.what != Cost::Class::kPlan) return;
@@ -396,6 +410,25 @@ Result<LevelReport> level_report(const Profile& profile, const Selection& select
     report.plans.push_back(std::move(part));
   }
   return report;
+}
+
+}  // namespace
+
+Result<PlanReport> plan_report(const Profile& profile, const Selection& selection) {
+  return report_of(profile, selection, nullptr);
+}
+
+Result<PlanReport> plan_report(const ElapsedTime& time) {
+  return report_of(time.profile, time.selection, &time.sum);
+}
+
+Result<LevelReport> level_report(const Profile& profile, const Selection& selection,
+                                 const std::string& name) {
+  return level_of(profile, selection, plan_report(profile, selection), name);
+}
+
+Result<LevelReport> level_report(const ElapsedTime& time, const std::string& name) {
+  return level_of(time.profile, time.selection, plan_report(time), name);
 }
 
 }  // namespace tailor::query

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "daemon/query/sums/interval.h"
 #include "daemon/query/sums/places.h"
 #include "daemon/query/sums/unregistered_code.h"
+#include "daemon/query/time/elapsed_time.h"
 #include "daemon/query/time/waits.h"
 #include "proto/base/result.h"
 
@@ -29,12 +31,13 @@ struct Share95 {
 // Turns sums into shares of a whole.
 class Scale {
  public:
-  explicit Scale(const Cell& total);
+  // `idle`: what of the total's weight no sample stands for. It widens no interval.
+  explicit Scale(const Cell& total, double idle = 0);
   double effective_samples() const { return effective_; }
   Share95 operator()(const Amount& amount) const;
 
  private:
-  double total_, effective_;
+  double total_, sampled_, effective_;  // sampled_: of the total, what samples stand for
 };
 
 // Rows of equal cost by name.
@@ -95,6 +98,8 @@ struct PlanPart {
 struct PlanReport {
   profile::Source source;
   Base base = Base::kPlan;  // of the shares within plans
+  // Weights are parts of elapsed time; the total is all of it, with the time in which no thread worked.
+  std::optional<ElapsedSum> elapsed;
   Cell total;
   double effective_samples = 0;  // what intervals are computed from
   Share95 operators;
@@ -116,11 +121,15 @@ struct PlanReport {
   Accounting accounting;
 };
 
+// What shares beside plans are parts of: the total.
+Scale scale_of(const PlanReport& report);
 // What shares within `part`, which is one of the report's plans, are parts of.
 Scale scale_within(const PlanReport& report, const PlanPart& part);
 
 // Fails, saying so, if the selection has no samples of the source.
 Result<PlanReport> plan_report(const Profile& profile, const Selection& selection);
+// The same of elapsed time.
+Result<PlanReport> plan_report(const ElapsedTime& time);
 
 // The components of one level that have costs, most expensive first. `level` is the name of a level. Fails if
 // no plan with samples has such a level (the message lists those there are).
@@ -138,5 +147,6 @@ struct LevelReport {
 };
 Result<LevelReport> level_report(const Profile& profile, const Selection& selection,
                                  const std::string& level);
+Result<LevelReport> level_report(const ElapsedTime& time, const std::string& level);
 
 }  // namespace tailor::query

@@ -133,7 +133,7 @@ class PlanUnion {
   }
 
   PlanPart finish(const PlanReport& report) {
-    const Scale within = scale_within(report, sum_), whole(report.total);
+    const Scale within = scale_within(report, sum_), whole = scale_of(report);
     sum_.cost = whole(sum_.cost.amount);
     for (OperatorRow& row : sum_.operators) row.cost = within(row.cost.amount);
     sum_.unowned = unowned_.finish(within);

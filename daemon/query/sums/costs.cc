@@ -119,6 +119,7 @@ void Amount::add(const Cell& cell, const CellKey& key, double part, bool is_shar
   if (key.kernel) kernel += part_weight;
   if (key.quality == profile::Quality::kInferred) inferred += part_weight;
   if (is_shared) shared += part_weight;
+  cpu += cell.cpu * part;
 }
 
 void Amount::add(const Amount& other) {
@@ -127,6 +128,7 @@ void Amount::add(const Amount& other) {
   kernel += other.kernel;
   inferred += other.inferred;
   shared += other.shared;
+  cpu += other.cpu;
 }
 
 Dictionaries dictionaries_of(const Profile& profile) {

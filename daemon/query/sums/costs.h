@@ -30,6 +30,7 @@ struct Amount {
   double kernel = 0;    // weight of those in kernel mode
   double inferred = 0;  // weight of those whose location was inferred
   double shared = 0;    // weight of those split between several owners
+  double cpu = 0;       // ns of CPU time, where the weight is elapsed time (time/elapsed_time.h); else 0
 
   void add(const Cell& cell, const CellKey& key, double part, bool is_shared);
   void add(const Amount& other);

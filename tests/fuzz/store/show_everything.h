@@ -17,7 +17,7 @@ inline void check_text(const std::string& text) {
 
 inline void show_everything(store::Input& input) {
   query::LoadOptions options;
-  options.code = true;
+  options.code = options.keep_samples = true;
   auto profile = query::Profile::load(input, options);
   if (!profile) return;
   cli::Terminal terminal;
@@ -26,6 +26,13 @@ inline void show_everything(store::Input& input) {
   if (auto report = query::plan_report(*profile, {})) {
     check_text(cli::render(*profile, *report, terminal));
     query::to_json(*profile, *report);
+  }
+  if (auto time = query::elapsed_time(*profile, {})) {
+    if (time->sum.worked_ns > time->sum.elapsed_ns) std::abort();
+    if (auto report = query::plan_report(*time)) {
+      check_text(cli::render(time->profile, *report, terminal));
+      query::to_json(time->profile, *report);
+    }
   }
   if (auto report = query::level_report(*profile, {}, "task")) {
     check_text(cli::render(*profile, *report, terminal));

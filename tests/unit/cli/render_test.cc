@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "daemon/query/time/elapsed_time.h"
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
@@ -89,6 +90,41 @@ TEST(RenderPlan, TheTreeWithItsCosts) {
   EXPECT_THAT(
       text,
       HasSubstr("Links of 132 samples in generated code: exact 83.3 %, shared 8.3 %, set-up code 8.3 %.\n"));
+}
+
+// One thread works all the time, and one a tenth of it.
+query::ElapsedTime elapsed_of_two_threads() {
+  query::LoadOptions options;
+  options.keep_samples = true;
+  const std::string bytes = test::profile_bytes([](profile::ProfileSink& sink) {
+    test::give_profile(sink, 20);
+    for (TimeNs ms = 101; ms <= 132; ++ms) {
+      auto sample = test::ir_sample(test::kSampleStart + ms * 1'000'000, 6);
+      sample.tid = 9;
+      sink.on_samples({&sample, 1});
+    }
+  });
+  const query::Profile profile = test::load(bytes, options);
+  auto time = query::elapsed_time(profile, {});
+  EXPECT_TRUE(time) << (time ? "" : time.error().message);
+  return std::move(*time);
+}
+
+TEST(RenderPlan, ElapsedTimeHasAColumnOfThreads) {
+  query::ElapsedTime time = elapsed_of_two_threads();
+  time.sum.too_short = 2;
+  const auto report = query::plan_report(time);
+  ASSERT_TRUE(report);
+  for (const std::size_t width : {80, 120}) {
+    const std::string text = render(time.profile, *report, plain(width));
+    EXPECT_THAT(text, HasSubstr("samples threads")) << width;
+    EXPECT_THAT(text, testing::ContainsRegex(" 1\\.1 [^\n]*= a thread worked\n")) << width;
+    EXPECT_THAT(text, HasSubstr("2 executions are left out")) << width;
+    EXPECT_THAT(text, HasSubstr("elapsed time in 352 samples")) << width;
+    EXPECT_THAT(text, HasSubstr("no thread worked")) << width;
+    for (const std::string& line : lines_of(text)) EXPECT_LE(columns(line), width) << line;
+  }
+  EXPECT_THAT(rendered(sample(), plain(120)), Not(HasSubstr("threads")));
 }
 
 // The sample's plan with its first `levels` levels and without pipelines, and a sample on level `level`.

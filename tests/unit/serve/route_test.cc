@@ -35,6 +35,19 @@ TEST(Route, FindsWhatIsAskedFor) {
   EXPECT_EQ(timeline.options.lanes, query::Lanes::kThread);
 }
 
+TEST(Route, AProfileIsOfCpuTimeOrOfElapsedTime) {
+  const std::string path = "/api/v1/executions/last/profile";
+  const auto routed = route(path, {{"of", "elapsed"}, {"from_ns", "5"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  const auto& view = std::get<ViewRequest>(routed->request);
+  EXPECT_EQ(std::get<ProfileView>(view.kind).of, SharesOf::kElapsed);
+  EXPECT_EQ(kind_of(path, {{"of", "cpu"}}), ErrorKind::kInvalid);
+  for (const char* filter : {"thread", "pipeline", "operator", "iteration"}) {
+    EXPECT_EQ(kind_of(path, {{"of", "elapsed"}, {filter, "1"}}), ErrorKind::kInvalid) << filter;
+    EXPECT_TRUE(route(path, {{"of", "everything"}, {filter, "1"}})) << filter;
+  }
+}
+
 TEST(Route, HistoryIsOfAQueryOrOfAll) {
   const auto routed = route("/api/v1/history", {{"fingerprint", "9c1e"}, {"by", "hour"}, {"since", "1000"}});
   ASSERT_TRUE(routed) << routed.error().message;

@@ -266,6 +266,21 @@ TEST(Filters, ThatLetNothingThroughSaySo) {
   EXPECT_EQ(profile.error().kind, ErrorKind::kNotFound);
 }
 
+// One thread, which always works.
+TEST(Profile, OfElapsedTimeItIsDivided) {
+  const auto profile = profile_json(sample_view(), SharesOf::kElapsed);
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ((*profile)["elapsed"]["executions"], 1);
+  EXPECT_NEAR((*profile)["elapsed"]["idle_share"].get<double>(), 0, 1e-3);
+  EXPECT_NEAR((*profile)["all"]["threads"].get<double>(), 1, 1e-9);
+  EXPECT_EQ((*profile)["samples"], (*profile_json(sample_view()))["samples"]);
+  Filters half;
+  half.to_ns = 160'000'000;
+  const auto part = profile_json(sample_view(half), SharesOf::kElapsed);
+  ASSERT_TRUE(part) << part.error().message;
+  EXPECT_DOUBLE_EQ((*part)["elapsed"]["ns"], 160e6);
+}
+
 TEST(Compare, AnExecutionWithItselfIsTheSame) {
   const View view = sample_view();
   const auto same = compare_json(view, view);
@@ -518,6 +533,13 @@ TEST_F(ServiceTest, WhoMayNotSeeAnExecutionIsToldNothingOfIt) {
     ASSERT_FALSE(profile);
     EXPECT_EQ(profile.error().kind, what == Target::What::kAll ? ErrorKind::kDenied : ErrorKind::kNotFound);
   }
+}
+
+TEST_F(ServiceTest, ElapsedTimeIsAskedForWithoutSamplesInMemory) {
+  const ViewRequest request{{Target::What::kAll, 1, {}}, {}, ProfileView{SharesOf::kElapsed}};
+  const auto profile = service_->answer(request, Access::everything(), stop_);
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ((*profile)["elapsed"]["executions"], 1);
 }
 
 TEST_F(ServiceTest, ACancelledRequestLoadsNothing) {
