@@ -126,6 +126,7 @@ Filters take_filters(Taker& take) {
   filters.pid = take.number<std::int32_t>("process", 0, kMost);
   filters.pipeline = take.number<std::uint32_t>("pipeline", 0, UINT16_MAX);
   filters.op = take.number<std::uint32_t>("operator", 0, UINT32_MAX);
+  if (const std::string* plan = take.text("plan")) filters.plan = *plan;
   filters.iteration = take.number<std::uint64_t>("iteration", 0, UINT64_MAX);
   if (const std::string* loop = take.text("loop")) filters.loop = *loop;
   return filters;
@@ -195,7 +196,6 @@ ViewKind take_flame(Taker& take) {
 ViewKind take_functions(Taker& take) {
   FunctionsView view;
   view.request.nodes = take.number<std::size_t>("nodes", 16, 4000).value_or(view.request.nodes);
-  if (const std::string* plan = take.text("plan")) view.request.plan_key = *plan;
   return view;
 }
 
@@ -244,6 +244,14 @@ Result<Request> ask_of_target(std::string_view named, Taker&) {
   return Request(Asked{*target});
 }
 
+// A listing is of a plan even without a number of it.
+void check_plan(const ViewRequest& request, Taker& take) {
+  const Filters& filters = request.filters;
+  if (filters.plan.empty() || filters.pipeline || filters.op) return;
+  if (std::holds_alternative<ListingView>(request.kind)) return;
+  take.fail("plan says whose numbers pipeline and operator are: give one of them with it");
+}
+
 template <ViewKind (*take_kind)(Taker&)>
 Result<Request> ask_view(std::string_view named, Taker& take) {
   auto target = parse_target(named);
@@ -265,6 +273,7 @@ Result<Request> ask_view(std::string_view named, Taker& take) {
     take.fail(
         "thread, pipeline, operator and iteration leave out threads that worked: with of=elapsed only "
         "from_ns and to_ns choose samples");
+  check_plan(request, take);
   return Request(std::move(request));
 }
 

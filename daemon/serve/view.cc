@@ -61,6 +61,10 @@ Status select_iteration(const Filters& filters, View& view) {
   return Ok{};
 }
 
+bool is_of_plan(const std::string& wanted, const query::CellKey& led) {
+  return wanted.empty() || (led.plan != 0 && query::plan_key(led.process, led.plan) == wanted);
+}
+
 // The cells of which a pipeline or an operator has a part.
 std::set<const query::CellKey*> cells_of(const View& view, const Filters& filters) {
   std::set<const query::CellKey*> cells;
@@ -70,6 +74,7 @@ std::set<const query::CellKey*> cells_of(const View& view, const Filters& filter
       const auto* parts = owners.parts(&key);
       if (parts == nullptr) continue;
       const query::CellKey led = view.whole->for_leader(key);
+      if (!is_of_plan(filters.plan, led)) continue;
       for (const query::OwnerPart& part : *parts) {
         const bool pipeline = !filters.pipeline || part.pipeline == *filters.pipeline;
         const bool op = !filters.op || owners.owners()[part.owner].key ==
@@ -91,7 +96,8 @@ KnownParts known_parts(const View& view, const Filters& filters) {
   std::set<query::InProcess<PlanId>> plans;
   for (const auto& [key, cell] : view.whole->cells()) {
     const query::CellKey led = view.whole->for_leader(key);
-    if (query::selected(view.selection, led.process, led.execution)) plans.emplace(led.process, led.plan);
+    if (query::selected(view.selection, led.process, led.execution) && is_of_plan(filters.plan, led))
+      plans.emplace(led.process, led.plan);
   }
   std::set<std::pair<std::uint32_t, std::string>> operators, pipelines;
   KnownParts known;
@@ -124,6 +130,8 @@ void shorten(std::vector<std::string>& names) {
 // Nothing is kept of this operator or pipeline: fails where no plan has one of that number.
 Status check_numbers(const View& view, const Filters& filters) {
   KnownParts known = known_parts(view, filters);
+  if (!known.has_plan && !filters.plan.empty())
+    return not_found(fmt::format("there is no sample of plan \"{}\" here", filters.plan));
   if (!known.has_plan) return Ok{};  // no sample is of any
   if (filters.op && !known.has_operator) {
     shorten(known.operators);
@@ -144,6 +152,7 @@ std::string text_of(const Filters& filters) {
   if (filters.tid) add(fmt::format("thread {}", *filters.tid));
   if (filters.pipeline) add(fmt::format("pipeline {}", *filters.pipeline));
   if (filters.op) add(fmt::format("operator {}", *filters.op));
+  if (!filters.plan.empty()) add(fmt::format("plan {}", filters.plan));
   if (filters.iteration) add(fmt::format("iteration {}", *filters.iteration));
   return out;
 }
@@ -200,6 +209,7 @@ Result<View> make_view(Loaded loaded, const Filters& filters) {
   }
   view.pipeline = filters.pipeline;
   view.op = filters.op;
+  view.plan = filters.plan;
   if (Status done = narrow(filters, view); !done.ok()) return done.error();
   return view;
 }

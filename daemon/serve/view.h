@@ -20,6 +20,7 @@ struct Filters {
   std::optional<TimeNs> from_ns, to_ns;  // [from, to)
   std::optional<std::int32_t> tid, pid;
   std::optional<std::uint32_t> pipeline, op;
+  std::string plan;  // its key: whose numbers `pipeline` and `op` are; empty: those of any plan
   std::optional<std::uint64_t> iteration;
   std::string loop;
   query::IterationsFrom iterations_from = query::IterationsFrom::kBest;
@@ -44,8 +45,9 @@ struct View {
   std::optional<ViewedRuns> runs = {};    // where executions were chosen among several
   TimeNs origin = 0;                      // begin of the executions, else of the recording
   TimeNs from = kTimeMin, to = kTimeMax;  // [from, to) of the filters
-  std::optional<std::uint32_t> pipeline,
-      op;  // of the filters: of a sample with several owners they have a part
+  // Of the filters: of a sample with several owners they have a part.
+  std::optional<std::uint32_t> pipeline, op;
+  std::string plan;
   // The filters for single samples of `whole`; empty: all of the selection.
   std::function<bool(const query::TimedSample&)> keep = {};
 };

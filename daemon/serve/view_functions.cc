@@ -130,14 +130,14 @@ Json call_trees_json(const View& view, const query::CallTrees& trees) {
 }
 
 // Only what the chosen operator and pipeline have of each sample.
-void take_parts(const View& view, const std::string& plan_key, query::CallTreeOptions& options) {
-  options.keep = view.keep;
+void take_parts(const View& view, query::CallTreeOptions& options) {
+  options.keep = view.keep;  // of the plan's cells alone, where a pipeline or an operator is chosen
   if (view.pipeline)
     options.in_pipeline = [wanted = *view.pipeline](std::uint32_t pipeline) { return pipeline == wanted; };
   if (!view.op) return;
   const std::string end = fmt::format(":{}", *view.op);
-  const std::string begin = "operator:" + plan_key;
-  options.is_wanted = [begin, end, exact = !plan_key.empty()](const query::Owner& owner) {
+  const std::string begin = "operator:" + view.plan;
+  options.is_wanted = [begin, end, exact = !view.plan.empty()](const query::Owner& owner) {
     return exact ? owner.key == begin + end : owner.key.starts_with(begin) && owner.key.ends_with(end);
   };
 }
@@ -147,7 +147,7 @@ void take_parts(const View& view, const std::string& plan_key, query::CallTreeOp
 Result<Json> functions_json(const View& view, const query::NamedFunctions& names,
                             const FunctionsRequest& request) {
   query::CallTreeOptions options;
-  take_parts(view, request.plan_key, options);
+  take_parts(view, options);
   for (std::size_t nodes = request.nodes;; nodes /= 2) {
     options.nodes = nodes;
     options.functions = std::min<std::size_t>(options.functions, std::max(kFewestTreeNodes, nodes / 2));

@@ -14,8 +14,7 @@
 namespace tailor::serve {
 
 struct FunctionsRequest {
-  std::size_t nodes = 1200;   // of each tree
-  std::string plan_key = {};  // of the plan whose operator is chosen; empty: of any
+  std::size_t nodes = 1200;  // of each tree
 };
 
 // Of an answer, in bytes: of one that would be larger it has fewer nodes.

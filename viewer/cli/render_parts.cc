@@ -93,10 +93,10 @@ std::string plan_heading(const query::Profile& profile, const query::PlanReport&
   const std::string title = escape_line(name.empty() ? "unnamed query" : name, terminal.ascii);
   std::string out = fmt::format("{} {} {}", title, terminal.dot(), engine);
   if (part != nullptr) {
-    out += fmt::format(" {} {} execution{} {} own time {} in {}", terminal.dot(), grouped(part->executions),
-                       part->executions == 1 ? "" : "s", terminal.dot(),
-                       weight_text(part->cost.amount.weight, report),
-                       samples_text(part->cost.amount.samples));
+    out +=
+        fmt::format(" {} {} execution{} {} own time {} in {}", terminal.dot(), grouped(part->executions),
+                    part->executions == 1 ? "" : "s", terminal.dot(),
+                    weight_text(part->cost.amount.weight, report), samples_text(part->cost.amount.samples));
   }
   out = wrap(out, terminal.width, 0) + "\n";
   if (out.starts_with(title)) out = terminal.bold(title) + out.substr(title.size());

@@ -149,8 +149,7 @@ class Divider {
     for (std::size_t i = begins_[place]; i < begins_[place + 1]; ++i) {
       const TimedSample& sample = profile_.samples()[sorted_[i]];
       const TimeNs end = bounded(sample.time);
-      const auto length =
-          static_cast<TimeNs>(std::min(sample.weight, static_cast<std::uint64_t>(kLatest)));
+      const auto length = static_cast<TimeNs>(std::min(sample.weight, static_cast<std::uint64_t>(kLatest)));
       spans.push_back({end - length, end, thread_number(sample)});
     }
     const WorkedTime worked = divide_elapsed(spans, windows_[place].from, windows_[place].to);
@@ -206,8 +205,7 @@ std::string sources_of_cpu_time(const Profile& profile, const Selection& selecti
 
 }  // namespace
 
-Result<ElapsedTime> elapsed_time(const Profile& profile, const Selection& selection, TimeNs from,
-                                 TimeNs to) {
+Result<ElapsedTime> elapsed_time(const Profile& profile, const Selection& selection, TimeNs from, TimeNs to) {
   const auto source = selection.source ? selection.source : default_source(profile, selection);
   if (!source) return not_found("no sample in this selection");
   if (const profile::Source shown = profile.source(*source); shown.unit != profile::Unit::kNsOnCpu) {

@@ -34,8 +34,8 @@ struct ElapsedTime {
 };
 
 // Of the part of executions that lies in [from, to). A worker is a part of its leader. `profile` must keep
-// its samples, all of which count as work. Fails where the source of the selection does not measure time on the
-// CPU, where samples were added up, and where no execution can be judged.
+// its samples, all of which count as work. Fails where the source of the selection does not measure time on
+// the CPU, where samples were added up, and where no execution can be judged.
 Result<ElapsedTime> elapsed_time(const Profile& profile, const Selection& selection, TimeNs from = kTimeMin,
                                  TimeNs to = kTimeMax);
 

@@ -77,7 +77,11 @@ TEST(Route, FunctionsAreOfAPartAndOfAnOperatorOfAPlan) {
   EXPECT_EQ(view.filters.tid, 7);
   const auto& functions = std::get<FunctionsView>(view.kind);
   EXPECT_EQ(functions.request.nodes, 50u);
-  EXPECT_EQ(functions.request.plan_key, "1.2.3");
+  EXPECT_EQ(view.filters.plan, "1.2.3");
+  EXPECT_EQ(kind_of("/api/v1/executions/last/functions", {{"plan", "1.2.3"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of("/api/v1/executions/last/memory", {{"plan", "1.2.3"}}), ErrorKind::kInvalid);
+  EXPECT_TRUE(route("/api/v1/executions/last/memory", {{"plan", "1.2.3"}, {"pipeline", "1"}}));
+  EXPECT_TRUE(route("/api/v1/executions/last/listing", {{"plan", "1.2.3"}}));
   EXPECT_EQ(kind_of("/api/v1/executions/last/functions", {{"nodes", "15"}}), ErrorKind::kInvalid);
   EXPECT_EQ(kind_of("/api/v1/executions/last/functions", {{"nodes", "4001"}}), ErrorKind::kInvalid);
   EXPECT_EQ(kind_of("/api/v1/executions/last/functions", {{"order", "plan"}}), ErrorKind::kInvalid);

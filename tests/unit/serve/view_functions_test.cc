@@ -105,11 +105,13 @@ TEST(ViewFunctions, OfAnOperatorItIsItsPartAlone) {
     filters.op = row["id"].get<std::uint32_t>();
     const std::string plan = query::plan_key(test::kSampleProcess, test::kSamplePlan);
     for (const std::string& of : {std::string(), plan}) {
-      const auto own = answer_of(profile, filters, {1200, of});
+      filters.plan = of;
+      const auto own = answer_of(profile, filters);
       ASSERT_TRUE(own) << own.error().message;
       EXPECT_NEAR((*own)["view"]["weight"].get<double>(), row["weight"].get<double>(), 1e-3) << row["name"];
     }
-    EXPECT_FALSE(answer_of(profile, filters, {1200, "1.2.3"})) << "no other plan has it";
+    filters.plan = "1.2.3";
+    EXPECT_FALSE(make_view({profile, {}}, filters)) << "no other plan has it";
   }
 }
 

@@ -258,6 +258,48 @@ TEST(Filters, ANumberThatNoPlanHasIsAnError) {
   EXPECT_EQ(error_of(2, 99), no_pipeline);
 }
 
+// Two plans of one shape, with twice as many samples in the second one.
+std::shared_ptr<const query::Profile> two_plans(PlanId second) {
+  query::LoadOptions options;
+  options.keep_samples = true;
+  return std::make_shared<const query::Profile>(
+      test::load(test::profile_bytes([&](profile::ProfileSink& sink) {
+                   test::give_context(sink);
+                   v1::Plan other = test::sample_plan();
+                   other.set_id(second);
+                   sink.on_plan(test::kSampleProcess, test::kSampleStart, other);
+                   for (TimeNs i = 1; i <= 30; ++i) {
+                     profile::SampleRecord sample = test::ir_sample(test::kSampleStart + i * 1000, 1);
+                     if (i % 3 != 0) sample.attribution.plan = second;
+                     sink.on_samples(std::span(&sample, 1));
+                   }
+                 }),
+                 options));
+}
+
+TEST(Filters, ANumberIsOfThePlanThatIsNamed) {
+  const PlanId second = test::kSamplePlan + 100;
+  const auto profile = two_plans(second);
+  const auto samples_of = [&](Filters filters, const std::string& plan) {
+    filters.plan = plan;
+    const auto view = make_view({profile, {}}, filters);
+    EXPECT_TRUE(view) << (view ? "" : view.error().message);
+    return view ? view->profile.samples().size() : 0;
+  };
+  Filters in_pipeline, of_operator;
+  in_pipeline.pipeline = 1;
+  of_operator.op = 3;
+  for (const Filters& filters : {in_pipeline, of_operator}) {
+    EXPECT_EQ(samples_of(filters, ""), 30u);
+    EXPECT_EQ(samples_of(filters, query::plan_key(test::kSampleProcess, test::kSamplePlan)), 10u);
+    EXPECT_EQ(samples_of(filters, query::plan_key(test::kSampleProcess, second)), 20u);
+  }
+  in_pipeline.plan = "1.2.3";
+  const auto none = make_view({profile, {}}, in_pipeline);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "there is no sample of plan \"1.2.3\" here");
+}
+
 TEST(Filters, ThatLetNothingThroughSaySo) {
   Filters filters;
   filters.tid = 1;

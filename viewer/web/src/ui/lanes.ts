@@ -123,7 +123,7 @@ export function lanesOf(view: PageView, by: LaneBy, table: SampleTable): Lane[] 
         selected: key === view.filter.pipeline,
         share: shareOf(view.totals.pipelines.get(key), view.totals),
         inAll: shareOf(whole.pipelines.get(key), whole),
-        choose: () => change({ pipe: key === view.filter.pipeline ? null : key }),
+        choose: () => change(key === view.filter.pipeline ? { pipe: null } : { pipe: key, ...planOf(key, view) }),
       };
     });
     return lanes;
@@ -144,6 +144,12 @@ export function lanesOf(view: PageView, by: LaneBy, table: SampleTable): Lane[] 
       inAll: table === view.base.table ? shareOf(all.get(tid), whole) : null,
       choose: () => change({ tid: tid === view.filter.tid ? null : tid }),
     }));
+}
+
+// A pipeline of another plan than the one that is shown brings its plan with it: the lines of code are those of that plan.
+function planOf(pipeline: string, view: PageView): Record<string, string | null> {
+  const plan = pipeline.split(":").slice(0, -1).join(":");
+  return plan === "" || plan === view.planKey ? {} : { plan, op: null, line: null };
 }
 
 const everything = { filter: { from: -Infinity, to: Infinity, tid: null, pipeline: null } };

@@ -25,6 +25,7 @@ export function parametersOf({ filter, profile }: PageView): Parameters {
     to_ns: Number.isFinite(to) ? Math.ceil(to) : undefined,
     thread: tid ?? undefined,
     pipeline: pipeline?.split(":").pop(),
+    plan: pipeline?.split(":").slice(0, -1).join(":") || undefined,
     timeout_ms: 60000,
   };
 }
