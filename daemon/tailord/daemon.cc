@@ -282,7 +282,8 @@ std::optional<v1::ControlReply> Daemon::answer(const v1::ControlRequest& request
   }
   if (done.ok() && work_ == nullptr) done = unavailable("tailord ends");
   if (done.ok())
-    done = request.has_report() ? reports_->start(request.report(), promise) : work_->start(request, promise);
+    done = request.has_report() ? reports_->start(request.report(), serve::asker_of_user(peer.uid), promise)
+                                : work_->start(request, promise);
   if (done.ok()) return std::nullopt;
   refuse(done.error(), reply);
   return reply;

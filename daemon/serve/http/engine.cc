@@ -257,7 +257,7 @@ void HttpServer::Engine::api(const httplib::Request& request, httplib::Response&
       return exhausted(fmt::format("the answer is larger than {} MB: ask for less", kMostAnswerBytes >> 20));
     return text;
   };
-  auto text = workers_.run(stop, work, [&] { return exchange.stream->closed_by_peer(); });
+  auto text = workers_.run(access.asker, stop, work, [&] { return exchange.stream->closed_by_peer(); });
   if (!text) return refuse(response, text.error());
   put_text(response, *text, kJson);
 }

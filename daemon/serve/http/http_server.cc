@@ -22,6 +22,9 @@ namespace tailor::serve {
 namespace {
 
 constexpr mode_t kSocketMode = 0660;
+// Of the threads strangers have three, and each of them two (Shares).
+constexpr std::size_t kWorkers = 4;
+constexpr std::size_t kMostWaiting = 32;
 
 Error failed(const std::string& what, const std::string& where) {
   return os_error(fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno);
@@ -96,7 +99,7 @@ HttpServer::HttpServer(Service& service, HttpOptions options)
     : service_(service),
       options_(std::move(options)),
       gate_(options_.gate),
-      workers_(2, 32),
+      workers_(kWorkers, kMostWaiting),
       engine_(std::make_unique<Engine>(service_, gate_, workers_, options_, streams_)),
       connections_(options_.connections) {}
 
