@@ -278,6 +278,7 @@ std::optional<v1::ControlReply> Daemon::answer(const v1::ControlRequest& request
   Status done = control::check_access(request, peer, ::geteuid(), owners_by(os_));
   if (done.ok() && request.has_status()) {
     answers_->status(*reply.mutable_status());
+    if (web_ != nullptr) web_->tell_use(*reply.mutable_status());
     return reply;
   }
   if (done.ok() && work_ == nullptr) done = unavailable("tailord ends");

@@ -2,6 +2,7 @@
 streams at most, and leaves the others to others."""
 import contextlib
 import hashlib
+import json
 import pathlib
 import socket
 import tempfile
@@ -20,14 +21,16 @@ def status(path, target, token=""):
     return int(connection.recv(12).split()[1]), connection
 
 
-def statuses(target, count, *options, askers=None):
-    """Of each of so many connections; `askers`: their tokens."""
+def statuses(target, count, *options, askers=None, look=None):
+    """Of each of these connections; `askers`: their tokens. `look` is called while they are open."""
     with Daemon(options=options) as daemon, contextlib.ExitStack() as stack:
         answers = []
         for token in askers or [""] * count:
             answer, connection = status(daemon.control.parent / "http.sock", target, token)
             stack.enter_context(connection)
             answers.append(answer)
+        if look:
+            look(daemon)
         return answers
 
 
@@ -38,7 +41,15 @@ def shares():
                                   for name in ("anna", "ben")))
         tokens.chmod(0o600)
         askers = ["anna", "anna", "anna", "ben", "ben", ""]
-        return statuses("live", len(askers), "--http-streams", 4, "--tokens", tokens, askers=askers)
+        return statuses("live", len(askers), "--http-streams", 4, "--tokens", tokens, askers=askers, look=status_names_them)
+
+
+def status_names_them(daemon):
+    http = {each["who"]: each for each in json.loads(daemon.tailor("status", "--json"))["http"]}
+    check({who: (int(http[who]["streams"]), int(http[who]["refused"])) for who in ("token anna", "token ben")}
+          == {"token anna": (2, 1), "token ben": (1, 1)}, "tailor status says who has which streams, and who was refused")
+    check(any(int(each["connections"]) >= 4 for each in http.values()), "and who has connections")
+    check("token anna" in daemon.tailor("status"), "and its text too")
 
 
 # A stream stays as long as its reader does; a connection that asks for nothing more is closed after a while.
