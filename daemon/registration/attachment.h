@@ -14,7 +14,8 @@ namespace tailor::registration {
 // The `bytes` bytes of a message that was too large for a packet. Demands seals against every change.
 Result<std::string> read_payload(int fd, std::uint64_t bytes);
 
-// Maps an arena read-only. Demands seals against a change of size. `held` is let go with the mapping.
+// Maps an arena read-only; `fd` stays the caller's. Demands seals against a change of size. `held` is let go
+// with the mapping.
 Result<std::shared_ptr<const ArenaView>> map_arena(int fd, std::uint64_t bytes,
                                                    std::shared_ptr<const void> held = {});
 

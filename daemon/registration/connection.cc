@@ -40,6 +40,11 @@ Connection::Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Si
       logs_(process_, counters_),
       accepted_tsc_(ordered_tsc()) {}
 
+Connection::~Connection() {
+  if (waiting_) let_go(*waiting_);
+  closer_.close_connection(process_.uid(), std::move(socket_));
+}
+
 bool Connection::hung_up() const {
   pollfd waiting{socket_.get(), 0, 0};
   return ::poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLHUP | POLLERR)) != 0;
@@ -97,6 +102,7 @@ std::size_t Connection::read(const Share& share) {
         finish(GoneReason::kHangup, "");
       }
       settled_when_empty_ = settled;
+      let_go(packet);
       break;
     }
     if (!again) received_tsc_ = ordered_tsc();
@@ -105,10 +111,11 @@ std::size_t Connection::read(const Share& share) {
     if (again && elsewhere_ > 0) {
       handle_read();
     } else if (again && waiting_is_large_) {
-      handle_large(std::move(packet));
+      handle_large(packet);
     } else {
-      handle(std::move(packet));
+      handle(packet);
     }
+    let_go(packet);
     if (waiting_ && !waiting_is_large_) break;  // a Hello, until the next call
     if (!waiting_) {
       bytes_read_ += bytes;
@@ -126,7 +133,11 @@ Packet Connection::receive() {
   return packet;
 }
 
-void Connection::handle(Packet packet) {
+void Connection::let_go(Packet& packet) {
+  closer_.close_memory(process_.uid(), std::move(packet.attached));
+}
+
+void Connection::handle(Packet& packet) {
   if (packet.sender != process_.id().pid) {
     ++counters_.foreign_packets;
     return;
@@ -134,12 +145,12 @@ void Connection::handle(Packet packet) {
   if (packet.oversized) return protocol_error("packet with more bytes or descriptors than any agent sends");
   auto message = parse(packet.bytes);
   if (!message) return greeted() ? reject(message.error().message) : protocol_error(message.error().message);
-  if (is_envelope(*message)) return handle_envelope(*message, std::move(packet));
-  handle_parsed(std::move(*message), std::move(packet));
+  if (is_envelope(*message)) return handle_envelope(*message, packet);
+  handle_parsed(std::move(*message), packet);
 }
 
 // It is handled when it is its turn, and after it was read where that takes long.
-void Connection::handle_envelope(const v1::AgentMessage& envelope, Packet packet) {
+void Connection::handle_envelope(const v1::AgentMessage& envelope, Packet& packet) {
   if (envelope.payload_bytes() > kReadAtOnceBytes) {
     if (!greeted()) return protocol_error("something else before hello");
     if (envelope.payload_bytes() > kMaxMessageBytes)
@@ -169,7 +180,7 @@ void Connection::handle_read() {
   handle_message({id_, process_.id(), received_tsc_, {}, std::move(*large)}, -1);
 }
 
-void Connection::handle_large(Packet packet) {
+void Connection::handle_large(Packet& packet) {
   auto envelope = parse(packet.bytes);
   if (!envelope) return reject(envelope.error().message);
   auto payload = read_payload(packet.attached.get(), envelope->payload_bytes());
@@ -177,10 +188,10 @@ void Connection::handle_large(Packet packet) {
   cost_ += payload->size();
   auto message = parse(*payload);
   if (!message) return reject(message.error().message);
-  handle_parsed(std::move(*message), std::move(packet));
+  handle_parsed(std::move(*message), packet);
 }
 
-void Connection::handle_parsed(v1::AgentMessage message, Packet packet) {
+void Connection::handle_parsed(v1::AgentMessage message, Packet& packet) {
   const bool hello = message.body_case() == v1::AgentMessage::kHello;
   if (greeted() == hello) return protocol_error(greeted() ? "a second hello" : "something else before hello");
   Status valid = validate(message);
@@ -253,6 +264,7 @@ void Connection::handle_arena(const v1::ArenaAdd& add, int fd) {
   if (arena_bytes_ > kMaxConnectionArenas) return protocol_error("more arenas than any agent has");
   auto arena = map_arena(fd, add.bytes(), std::move(held));
   if (!arena) return reject(fmt::format("arena {}: {}", add.index(), arena.error().message));
+  *arena = closer_.freed_elsewhere(process_.uid(), std::move(*arena));
   if (logs_.areas() + (*arena)->area_count() > kMaxAreasOfConnection) {
     return refuse(GoneReason::kRefused, "too many threads' logs",
                   fmt::format("a process may have {} areas for logs, not {}", kMaxAreasOfConnection,
@@ -322,6 +334,7 @@ void Connection::process_ended() {
 void Connection::finish(GoneReason reason, std::string detail) {
   if (end_) return;
   end_ = End{reason, std::move(detail)};
+  if (waiting_) let_go(*waiting_);
   waiting_.reset();
   reading_.reset();
   elsewhere_ = 0;

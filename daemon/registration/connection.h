@@ -55,8 +55,8 @@ class Connection {
   Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
              DescriptorCloser& closer, MessageReader& reader, const UserShares& shares,
              UserCounts::Taken held, const DictionaryUse::Most& dictionaries, Admit admit);
-  // The socket is closed elsewhere, and soon.
-  ~Connection() { closer_.close_connection(process_.uid(), std::move(socket_)); }
+  // What came from the process is closed elsewhere, and soon.
+  ~Connection();
 
   ConnectionId id() const { return id_; }
   int socket() const { return socket_.get(); }
@@ -121,13 +121,16 @@ class Connection {
 
  private:
   Packet receive();
-  void handle(Packet packet);
-  void handle_envelope(const v1::AgentMessage& envelope, Packet packet);
+  // These take the packet where it has to wait.
+  void handle(Packet& packet);
+  void handle_envelope(const v1::AgentMessage& envelope, Packet& packet);
+  void handle_large(Packet& packet);
+  void handle_parsed(v1::AgentMessage message, Packet& packet);
+  // The memory file that came with it.
+  void let_go(Packet& packet);
   void begin_to_read();
   bool is_being_read() const;
-  void handle_large(Packet packet);
   void handle_read();
-  void handle_parsed(v1::AgentMessage message, Packet packet);
   void handle_message(PeerMessage event, int attached);
   bool handle_hello(const v1::Hello& hello);
   void handle_arena(const v1::ArenaAdd& add, int fd);

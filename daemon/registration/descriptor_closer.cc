@@ -19,21 +19,22 @@ constexpr std::size_t kMostThreads = 16;
 
 class DescriptorCloser::State {
  public:
-  explicit State(Close close) : close_(std::move(close)) {}
+  explicit State(Close close) : close_(std::move(close)), threads_(kMostThreads) {}
 
-  void begin(std::uint32_t uid, bool is_connection) {
-    const std::lock_guard lock(mutex_);
-    ++count(users_[uid], is_connection);
+  // Does it on a thread of this user. `kind`: as what it counts until then.
+  void add(std::uint32_t uid, Kind kind, std::shared_ptr<State> self, std::function<void()> work) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++(users_[uid].*kind);
+    }
+    threads_.add(uid, [self = std::move(self), uid, kind, work = std::move(work)]() mutable {
+      work();
+      work = nullptr;
+      self->done(uid, kind);
+    });
   }
 
-  void close(std::uint32_t uid, int fd, bool is_connection) {
-    if (is_connection) discard_unread(fd);
-    close_(fd);
-    const std::lock_guard lock(mutex_);
-    Pending& left = users_[uid];
-    --count(left, is_connection);
-    if (left.descriptors + left.connections == 0) users_.erase(uid);
-  }
+  void close(int fd) const { close_(fd); }
 
   Pending pending(std::uint32_t uid) const {
     const std::lock_guard lock(mutex_);
@@ -42,33 +43,49 @@ class DescriptorCloser::State {
   }
 
  private:
-  static std::size_t& count(Pending& of, bool is_connection) {
-    return is_connection ? of.connections : of.descriptors;
+  void done(std::uint32_t uid, Kind kind) {
+    const std::lock_guard lock(mutex_);
+    Pending& left = users_[uid];
+    --(left.*kind);
+    if (left.descriptors + left.connections + left.memory_files + left.mappings == 0) users_.erase(uid);
   }
 
   const Close close_;
+  os::UserThreads threads_;
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Pending> users_;  // with what is being closed
 };
 
 DescriptorCloser::DescriptorCloser(Close close)
-    : state_(std::make_shared<State>(close ? std::move(close) : [](int fd) { ::close(fd); })),
-      threads_(kMostThreads) {}
+    : state_(std::make_shared<State>(close ? std::move(close) : [](int fd) { ::close(fd); })) {}
 
 void DescriptorCloser::close(std::uint32_t uid, UniqueFd descriptor) {
-  add(uid, std::move(descriptor), false);
+  add(uid, std::move(descriptor), &Pending::descriptors);
 }
 
 void DescriptorCloser::close_connection(std::uint32_t uid, UniqueFd socket) {
-  add(uid, std::move(socket), true);
+  add(uid, std::move(socket), &Pending::connections);
 }
 
-void DescriptorCloser::add(std::uint32_t uid, UniqueFd fd, bool is_connection) {
+void DescriptorCloser::close_memory(std::uint32_t uid, UniqueFd file) {
+  add(uid, std::move(file), &Pending::memory_files);
+}
+
+void DescriptorCloser::add(std::uint32_t uid, UniqueFd fd, Kind kind) {
   if (!fd) return;
-  state_->begin(uid, is_connection);
-  threads_.add(uid, [state = state_, uid, number = fd.release(), is_connection] {
-    state->close(uid, number, is_connection);
+  const bool is_connection = kind == &Pending::connections;
+  state_->add(uid, kind, state_, [state = state_, number = fd.release(), is_connection] {
+    if (is_connection) discard_unread(number);
+    state->close(number);
   });
+}
+
+std::shared_ptr<const ArenaView> DescriptorCloser::freed_elsewhere(std::uint32_t uid,
+                                                                   std::shared_ptr<const ArenaView> view) {
+  const ArenaView* const raw = view.get();
+  return {raw, [state = state_, uid, view = std::move(view)](const ArenaView*) mutable {
+            state->add(uid, &Pending::mappings, state, [view = std::move(view)]() mutable { view.reset(); });
+          }};
 }
 
 DescriptorCloser::Pending DescriptorCloser::pending(std::uint32_t uid) const {

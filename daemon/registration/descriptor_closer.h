@@ -1,8 +1,9 @@
 // Closes the descriptors of strangers.
 //
 // Closing can take as long as their owner likes: a TCP socket with SO_LINGER waits for its peer, a file of
-// FUSE for its server. So can throwing away packets that hold such descriptors. The thread that serves all
-// agents must do neither: os::UserThreads do it.
+// FUSE for its server. So can throwing away packets that hold such descriptors. The thread that closes the
+// last descriptor of a memory file, or unmaps it last, frees its pages: gigabytes, if its owner likes. The
+// thread that serves all agents must do none of it: os::UserThreads do it.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <memory>
 
 #include "daemon/os/user_threads.h"
+#include "daemon/registration/arena_view.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::registration {
@@ -30,22 +32,27 @@ class DescriptorCloser {
   void close(std::uint32_t uid, UniqueFd descriptor);
   // A connection to such a process. What it holds unread is thrown away first (see discard_unread).
   void close_connection(std::uint32_t uid, UniqueFd socket);
+  // A memory file that came from such a process.
+  void close_memory(std::uint32_t uid, UniqueFd file);
+  // A mapping of such a file, with the file: who lets go of it last waits for nothing. Also when this object
+  // is gone by then.
+  std::shared_ptr<const ArenaView> freed_elsewhere(std::uint32_t uid, std::shared_ptr<const ArenaView> view);
 
-  // What of this user's is not closed yet. Any thread.
+  // What of this user's waits to be closed, or is being closed. Any thread.
   struct Pending {
-    std::size_t descriptors = 0, connections = 0;
+    std::size_t descriptors = 0, connections = 0, memory_files = 0, mappings = 0;
   };
   Pending pending(std::uint32_t uid) const;
 
  private:
   class State;
-  void add(std::uint32_t uid, UniqueFd fd, bool is_connection);
+  using Kind = std::size_t Pending::*;
+  void add(std::uint32_t uid, UniqueFd fd, Kind kind);
 
-  std::shared_ptr<State> state_;  // of the threads too, which may live longer
-  os::UserThreads threads_;
+  std::shared_ptr<State> state_;  // of the threads and of mappings too, which may live longer
 };
 
-// Whether closing it can never wait: memory files, which all agents pass.
+// What all agents pass. To close one waits for nobody, but may free many pages.
 bool is_memory_file(int fd);
 
 }  // namespace tailor::registration

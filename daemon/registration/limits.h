@@ -80,7 +80,9 @@ inline constexpr std::size_t kPacketCost = 512;
 inline constexpr int kAcceptsAPoll = 64;
 inline constexpr int kHellosAPoll = 8;
 // Of one user: descriptors that are no memory files and wait to be closed. Closing them may take as long as
-// he likes, so nothing more of his is read meanwhile.
+// he likes, so nothing more of his is read meanwhile. The same of memory files, which agents pass: as many do
+// not wait unless they are large.
 inline constexpr std::size_t kMostForeignDescriptors = 64;
+inline constexpr std::size_t kMostMemoryFiles = 256;
 
 }  // namespace tailor::registration

@@ -14,8 +14,9 @@ struct Packet {
   enum class State { kGot, kNothing, kEnd };
   State state = State::kNothing;
   std::string bytes;
-  UniqueFd attached;  // the first descriptor, if it is a memory file
-  // What came beside it, or instead. To close one may take long (descriptor_closer.h).
+  // To close these may take long (descriptor_closer.h).
+  UniqueFd attached;              // the first descriptor, if it is a memory file
+  // What came beside it, or instead.
   std::vector<UniqueFd> foreign;
   bool oversized = false;  // more bytes or descriptors than any agent sends; `bytes` are cut
   pid_t sender = 0;        // process that sent it, 0 if it is not visible from here

@@ -82,6 +82,7 @@ Server::Server(ServerOptions options, Sink& sink)
     : options_(std::move(options)),
       sink_(sink),
       wakeup_(std::make_shared<const Wakeup>()),
+      closer_(options_.close),
       reader_(kLargeBytesOfUser, wakeup_),
       shares_{std::make_shared<UserCounts>(share_of_descriptors(options_.user_descriptors)),
               std::make_shared<UserCounts>(options_.user_dictionaries)},
@@ -247,8 +248,10 @@ void Server::read_messages(std::vector<Connection*>& connections) {
 
 Server::Cost Server::read_one(Connection& connection, const Connection::Share& share) {
   const std::uint32_t uid = connection.process().uid();
-  const std::size_t not_closed = closer_.pending(uid).descriptors;
-  if (!connection.end() && not_closed >= kMostForeignDescriptors) {
+  const DescriptorCloser::Pending pending = closer_.pending(uid);
+  const std::size_t not_closed = pending.descriptors + pending.memory_files;
+  if (!connection.end() &&
+      (pending.descriptors >= kMostForeignDescriptors || pending.memory_files >= kMostMemoryFiles)) {
     pause(connection, "user-descriptors",
           fmt::format("{} descriptors that processes of user {} sent are not closed yet: these processes are "
                       "read later",

@@ -41,6 +41,7 @@ struct ServerOptions {
   std::size_t user_descriptors = kMaxUserDescriptors;  // of the daemon's
   std::size_t user_dictionaries = kMaxUserDictionaries;
   DictionaryUse::Most process_dictionaries;
+  DescriptorCloser::Close close = {};  // see there
 };
 
 class Server {

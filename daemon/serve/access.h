@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/profile/sink.h"
+#include "daemon/serve/shares.h"
 #include "daemon/store/catalogue.h"
 #include "proto/base/result.h"
 
@@ -22,6 +23,7 @@ struct Access {
   bool metrics_only = false;  // /metrics and health, nothing else
   bool see_all = true;        // else `uids` and `labels` decide
   bool control = false;       // may change what the daemon does
+  Asker asker = {};           // whose shares this is answered from
 
   // Whether IR and machine code of the execution may be read: they hold the constants of queries.
   bool reads_code_of(const profile::ExecutionRecord& execution) const {

@@ -278,11 +278,13 @@ std::optional<v1::ControlReply> Daemon::answer(const v1::ControlRequest& request
   Status done = control::check_access(request, peer, ::geteuid(), owners_by(os_));
   if (done.ok() && request.has_status()) {
     answers_->status(*reply.mutable_status());
+    if (web_ != nullptr) web_->tell_use(*reply.mutable_status());
     return reply;
   }
   if (done.ok() && work_ == nullptr) done = unavailable("tailord ends");
   if (done.ok())
-    done = request.has_report() ? reports_->start(request.report(), promise) : work_->start(request, promise);
+    done = request.has_report() ? reports_->start(request.report(), serve::asker_of_user(peer.uid), promise)
+                                : work_->start(request, promise);
   if (done.ok()) return std::nullopt;
   refuse(done.error(), reply);
   return reply;

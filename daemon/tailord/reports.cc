@@ -15,8 +15,8 @@
 namespace tailor::tailord {
 namespace {
 
-// A short report does not wait for a long one.
-constexpr std::size_t kThreads = 2;
+// A short report does not wait for a long one, nor root for others (serve::Shares).
+constexpr std::size_t kThreads = 4;
 constexpr std::size_t kMostWaiting = 16;
 constexpr std::chrono::seconds kPatience{30};
 
@@ -53,7 +53,8 @@ Reports::Reports(const std::string& directory, Flush flush)
       service_(*library_, serve::ServiceOptions{session::kVersion, {}}),
       workers_(kThreads, kMostWaiting) {}
 
-Status Reports::start(const v1::ReportRequest& request, const control::ControlServer::Promise& promise) {
+Status Reports::start(const v1::ReportRequest& request, const serve::Asker& asker,
+                      const control::ControlServer::Promise& promise) {
   auto wanted = request_of(request);
   if (!wanted) return wanted.error();
   auto late = promise(kPatience);
@@ -74,7 +75,7 @@ Status Reports::start(const v1::ReportRequest& request, const control::ControlSe
           "the report is larger than an answer can be: ask for fewer executions, or use `tailor report`");
     return text;
   };
-  return workers_.start((*late)->stop(), work, [about, late = *late](Result<std::string> text) {
+  return workers_.start(asker, (*late)->stop(), work, [about, late = *late](Result<std::string> text) {
     late->give(reply_of(std::move(*about), std::move(text)));
   });
 }

@@ -9,6 +9,7 @@
 #include "daemon/control/control_server.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/service.h"
+#include "daemon/serve/shares.h"
 #include "daemon/serve/workers.h"
 #include "proto/base/ids.h"
 #include "proto/base/result.h"
@@ -26,7 +27,8 @@ class Reports {
   Reports(const std::string& directory, Flush flush);
 
   // The reply comes by a promise. Fails where the request makes no sense, and where too many wait.
-  Status start(const v1::ReportRequest& request, const control::ControlServer::Promise& promise);
+  Status start(const v1::ReportRequest& request, const serve::Asker& asker,
+               const control::ControlServer::Promise& promise);
 
  private:
   const Flush flush_;

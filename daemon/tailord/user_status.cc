@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tailor::tailord {
 namespace {
@@ -89,6 +92,28 @@ void tell_users(const session::RecorderStatus& recorder, const CatalogueUsers& c
     } else {
       add(user, *out.mutable_other_users());
     }
+  }
+}
+
+void tell_http(const std::map<std::string, serve::HttpUse>& uses, v1::DaemonStatus& out) {
+  std::vector<std::pair<std::string, serve::HttpUse>> askers(uses.begin(), uses.end());
+  const auto has_more = [](const auto& one, const auto& other) {
+    const auto size = [](const serve::HttpUse& use) {
+      return std::pair(use.connections + use.running + use.waiting + use.streams, use.refused);
+    };
+    return size(one.second) > size(other.second);
+  };
+  std::ranges::stable_sort(askers, has_more);
+  for (const auto& [who, use] : askers) {
+    const bool is_named = out.http().size() < static_cast<int>(kMostUsers);
+    v1::HttpAsker& to = is_named ? *out.add_http() : *out.mutable_other_http();
+    if (is_named) to.set_who(who);
+    to.set_askers(to.askers() + 1);
+    to.set_connections(to.connections() + use.connections);
+    to.set_running(to.running() + use.running);
+    to.set_waiting(to.waiting() + use.waiting);
+    to.set_streams(to.streams() + use.streams);
+    to.set_refused(to.refused() + use.refused);
   }
 }
 

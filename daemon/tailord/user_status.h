@@ -1,8 +1,11 @@
-// What each user uses, for the status.
+// What each user and each asker over HTTP uses, for the status.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
+#include "daemon/serve/http/http_server.h"
 #include "daemon/session/recorder_status.h"
 #include "daemon/store/catalogue.h"
 #include "tailor/v1/control.pb.h"
@@ -18,5 +21,8 @@ struct CatalogueUsers {
 // The users who take most bytes, one by one, and the others together.
 void tell_users(const session::RecorderStatus& recorder, const CatalogueUsers& catalogue,
                 v1::DaemonStatus& out);
+
+// The askers who have most, or were refused most, one by one, and the others together.
+void tell_http(const std::map<std::string, serve::HttpUse>& uses, v1::DaemonStatus& out);
 
 }  // namespace tailor::tailord

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "daemon/metrics/exposition.h"
+#include "daemon/tailord/user_status.h"
 
 namespace tailor::tailord {
 namespace {
@@ -79,6 +80,10 @@ Result<std::unique_ptr<Web>> Web::start(serve::HttpOptions http, Daemon daemon,
   if (!server.ok()) return server.error();
   web->server_ = std::move(*server);
   return web;
+}
+
+void Web::tell_use(v1::DaemonStatus& out) const {
+  tell_http(server_->uses(), out);
 }
 
 v1::DaemonStatus Web::status() {

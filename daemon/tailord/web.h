@@ -40,6 +40,9 @@ class Web {
   static Result<std::unique_ptr<Web>> start(serve::HttpOptions http, Daemon daemon,
                                             metrics::OperatorMeter& meter);
 
+  // Who uses it.
+  void tell_use(v1::DaemonStatus& out) const;
+
  private:
   explicit Web(Daemon daemon) : daemon_(std::move(daemon)) {}
   // Of the last second: asking costs the control thread an interruption.

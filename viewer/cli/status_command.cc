@@ -130,6 +130,7 @@ std::string render_status(const v1::DaemonStatus& s, const Result<std::optional<
     }
   }
   out += render_users(s, terminal);
+  out += render_http(s, terminal);
   const auto blocked = find_blocked_agents("/proc", s.agent_socket(), registered_in(s));
   if (!blocked.empty()) out += "Engines that cannot register:\n";
   for (const BlockedAgent& agent : blocked) {

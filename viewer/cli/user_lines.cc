@@ -53,4 +53,24 @@ std::string render_users(const v1::DaemonStatus& s, const Terminal& terminal) {
   return out.empty() ? out : "Users:\n" + out;
 }
 
+std::string render_http(const v1::DaemonStatus& s, const Terminal& terminal) {
+  std::string out;
+  const auto show = [&](const v1::HttpAsker& asker) {
+    const std::string who = asker.who().empty() ? fmt::format("{} others", asker.askers())
+                                                : escape_line(asker.who(), terminal.ascii);
+    std::string line = fmt::format("  {:<20}{} connections", who, grouped(asker.connections()));
+    const auto tell = [&](std::uint64_t count, const char* what) {
+      if (count > 0) line += ", " + grouped(count) + " " + what;
+    };
+    tell(asker.running(), "requests at work");
+    tell(asker.waiting(), "requests waiting");
+    tell(asker.streams(), "live streams");
+    tell(asker.refused(), "refused");
+    out += line + "\n";
+  };
+  for (const v1::HttpAsker& asker : s.http()) show(asker);
+  if (s.has_other_http()) show(s.other_http());
+  return out.empty() ? out : "HTTP:\n" + out;
+}
+
 }  // namespace tailor::cli

@@ -112,7 +112,7 @@ Parameters parameters_of(const httplib::Request& request) {
 }  // namespace
 
 HttpServer::Engine::Engine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options,
-                           std::atomic<std::size_t>& streams)
+                           Shares& streams)
     : service_(service), gate_(gate), workers_(workers), options_(options), streams_(streams) {
   set_payload_max_length(0);
   // httplib ends every stream of a server that has no socket; ours are not known to it.
@@ -257,7 +257,7 @@ void HttpServer::Engine::api(const httplib::Request& request, httplib::Response&
       return exhausted(fmt::format("the answer is larger than {} MB: ask for less", kMostAnswerBytes >> 20));
     return text;
   };
-  auto text = workers_.run(stop, work, [&] { return exchange.stream->closed_by_peer(); });
+  auto text = workers_.run(access.asker, stop, work, [&] { return exchange.stream->closed_by_peer(); });
   if (!text) return refuse(response, text.error());
   put_text(response, *text, kJson);
 }
@@ -283,10 +283,11 @@ void HttpServer::Engine::session(const httplib::Request& request, httplib::Respo
 
 void HttpServer::Engine::live(httplib::Response& response, const Access& access) {
   if (!service_.live()) return refuse(response, not_found("a file has no live events"));
-  if (streams_.fetch_add(1) >= options_.streams) {
-    --streams_;
-    return refuse(response, exhausted(fmt::format("{} streams of live events are open, no more are served",
-                                                  options_.streams)));
+  if (!streams_.take(access.asker)) {
+    return refuse(response, exhausted(fmt::format(
+                                "too many streams of live events: of {} one asker has {} at most, and all "
+                                "together but root and the daemon's user have {}; close one and ask again",
+                                streams_.all(), streams_.of_one(), streams_.of_strangers())));
   }
   response.status = 200;
   response.set_header("Cache-Control", "no-store");
@@ -297,7 +298,7 @@ void HttpServer::Engine::live(httplib::Response& response, const Access& access)
         const std::string text = events->next();
         return sink.is_writable() && sink.write(text.data(), text.size());
       },
-      [this](bool) { --streams_; });
+      [this, asker = access.asker](bool) { streams_.give_back(asker); });
 }
 
 void HttpServer::Engine::page(const httplib::Request& request, httplib::Response& response) {

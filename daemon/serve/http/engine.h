@@ -3,7 +3,6 @@
 
 #include <httplib.h>
 
-#include <atomic>
 #include <optional>
 
 #include "daemon/serve/http/http_server.h"
@@ -14,7 +13,7 @@ namespace tailor::serve {
 class HttpServer::Engine : private httplib::Server {
  public:
   Engine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options,
-         std::atomic<std::size_t>& streams);
+         Shares& streams);
 
   // False if the connection is to be closed.
   bool serve_one(ByteStream& stream, const Peer& peer);
@@ -48,7 +47,7 @@ class HttpServer::Engine : private httplib::Server {
   Gate& gate_;
   Workers& workers_;
   const HttpOptions& options_;
-  std::atomic<std::size_t>& streams_;
+  Shares& streams_;
 };
 
 }  // namespace tailor::serve

@@ -44,11 +44,21 @@ std::string_view bearer_of(const Visitor& visitor) {
   return header.starts_with(kScheme) ? header.substr(kScheme.size()) : std::string_view{};
 }
 
+Access with_asker(Access access, Asker asker) {
+  access.asker = std::move(asker);
+  return access;
+}
+
 Access own_only(std::uint32_t uid) {
   Access access;
   access.see_all = false;
   access.uids = {uid};
   return access;
+}
+
+// Such a link is for the user of the program that made it.
+Asker owner_of_token(const std::string& name) {
+  return name == kOfLinks ? Asker{"links of tailor web", true} : Asker{"token " + name, false};
 }
 
 }  // namespace
@@ -90,7 +100,8 @@ std::optional<Access> Gate::identify(const Visitor& visitor) {
   if (!visitor.authorization.empty()) {
     const std::string_view bearer = bearer_of(visitor);
     if (bearer.empty()) return std::nullopt;
-    if (const Token* token = find(bearer); token != nullptr) return token->access;
+    if (const Token* token = find(bearer); token != nullptr)
+      return with_asker(token->access, owner_of_token(token->name));
     std::lock_guard lock(mutex_);
     const auto session = sessions_.find(digest_of(bearer));
     if (session == sessions_.end()) return std::nullopt;
@@ -99,8 +110,8 @@ std::optional<Access> Gate::identify(const Visitor& visitor) {
     return std::nullopt;
   }
   if (!visitor.local) return std::nullopt;
-  if (visitor.uid == 0 || visitor.uid == ::geteuid()) return Access::everything();
-  return own_only(visitor.uid);
+  const Asker asker = asker_of_user(visitor.uid);
+  return with_asker(asker.trusted ? Access::everything() : own_only(visitor.uid), asker);
 }
 
 std::optional<std::string> Gate::open_session(const Visitor& visitor) {
@@ -125,7 +136,7 @@ std::string Gate::open_session(const std::string& owner, const Access& access) {
     if (oldest == sessions_.end() || each->second.until < oldest->second.until) oldest = each;
   }
   if (own >= kMostSessions) sessions_.erase(oldest);
-  sessions_[digest_of(secret)] = {owner, access, now + kLength};
+  sessions_[digest_of(secret)] = {owner, with_asker(access, owner_of_token(owner)), now + kLength};
   return secret;
 }
 

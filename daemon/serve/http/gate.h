@@ -45,7 +45,7 @@ class Gate {
   // Denied for a foreign Host or Origin.
   Status check_origin(const Visitor& visitor) const;
   // None: nobody we know. On the UNIX socket root and the daemon's own user see everything, others what is
-  // theirs.
+  // theirs. It names its asker: the user, or the token, whose sessions count as it does.
   std::optional<Access> identify(const Visitor& visitor);
 
   // The secret of a new session for the visitor's bearer token, which is one of GateOptions::tokens or one of

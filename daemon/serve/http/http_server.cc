@@ -14,6 +14,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "daemon/serve/error_json.h"
 #include "daemon/serve/http/engine.h"
 #include "daemon/serve/http/socket_bytes.h"
 #include "proto/base/errors.h"
@@ -22,6 +23,9 @@ namespace tailor::serve {
 namespace {
 
 constexpr mode_t kSocketMode = 0660;
+// Of the threads strangers have three, and each of them two (Shares).
+constexpr std::size_t kWorkers = 4;
+constexpr std::size_t kMostWaiting = 32;
 
 Error failed(const std::string& what, const std::string& where) {
   return os_error(fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno);
@@ -79,6 +83,19 @@ Result<UniqueFd> listen_tcp(const Listener& listener, std::uint16_t& port) {
   return fd;
 }
 
+// What is told where there is no room for a connection.
+std::string full_answer(std::size_t connections) {
+  const std::string body =
+      error_json(exhausted(fmt::format("too many connections: all askers have {} together, and each has a "
+                                       "share (docs/security.md); close some and ask again",
+                                       connections)))
+          .dump();
+  return fmt::format(
+      "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
+      "Retry-After: 1\r\nConnection: close\r\n\r\n{}",
+      body.size(), body);
+}
+
 // The address without its port; of an IPv4 peer of an IPv6 socket too.
 std::string text_of(const sockaddr_storage& address) {
   char text[INET6_ADDRSTRLEN] = {};
@@ -96,9 +113,10 @@ HttpServer::HttpServer(Service& service, HttpOptions options)
     : service_(service),
       options_(std::move(options)),
       gate_(options_.gate),
-      workers_(2, 32),
+      workers_(kWorkers, kMostWaiting),
       engine_(std::make_unique<Engine>(service_, gate_, workers_, options_, streams_)),
-      connections_(options_.connections) {}
+      connections_(options_.connections),
+      streams_(options_.streams) {}
 
 std::unique_ptr<HttpServer> HttpServer::without_listeners(Service& service, HttpOptions options) {
   options.listeners.clear();
@@ -164,13 +182,15 @@ void HttpServer::accept_one(const Open& from) {
   }
   Peer peer{!from.listener.unix_path.empty(), 0, from.listener.metrics_only};
   using Door = ConnectionShares::Door;
-  ConnectionShares::Guest guest{peer.metrics_only ? Door::kMetrics : Door::kTcp, text_of(address), false};
+  ConnectionShares::Guest guest{peer.metrics_only ? Door::kMetrics : Door::kTcp,
+                                "address " + text_of(address), false};
   if (peer.local) {
     ucred who{};
     size = sizeof who;
     if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
     peer.uid = who.uid;
-    guest = {Door::kSocket, std::to_string(who.uid), who.uid == 0 || who.uid == ::geteuid()};
+    const Asker asker = asker_of_user(who.uid);
+    guest = {Door::kSocket, asker.who, asker.trusted};
   }
   begin(std::move(fd), peer, guest);
 }
@@ -178,9 +198,9 @@ void HttpServer::accept_one(const Open& from) {
 void HttpServer::begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest) {
   std::lock_guard lock(mutex_);
   if (!connections_.has_room_for(guest)) {
-    constexpr std::string_view kFull =
-        "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
-    (void)!::send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    connections_.refused(guest);
+    const std::string full = full_answer(connections_.all());
+    (void)!::send(fd.get(), full.data(), full.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return;
   }
   const int number = fd.get();
@@ -208,6 +228,19 @@ void HttpServer::connection(UniqueFd fd, Peer peer) {
   connections_.closed(fd.get());
   fd.reset();
   ended_.notify_all();
+}
+
+std::map<std::string, HttpUse> HttpServer::uses() const {
+  std::map<std::string, HttpUse> uses;
+  for (const auto& [who, count] : workers_.running().taken()) uses[who].running = count;
+  for (const auto& [who, count] : workers_.waiting().taken()) uses[who].waiting = count;
+  for (const auto& [who, count] : streams_.taken()) uses[who].streams = count;
+  for (const auto& [who, count] : workers_.waiting().refused()) uses[who].refused += count;
+  for (const auto& [who, count] : streams_.refused()) uses[who].refused += count;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [fd, guest] : connections_.open()) ++uses[guest.who].connections;
+  for (const auto& [who, count] : connections_.refusals()) uses[who].refused += count;
+  return uses;
 }
 
 bool HttpServer::serve_one(ByteStream& stream, const Peer& peer) {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +16,7 @@
 #include "daemon/serve/http/connection_shares.h"
 #include "daemon/serve/http/gate.h"
 #include "daemon/serve/service.h"
+#include "daemon/serve/shares.h"
 #include "daemon/serve/workers.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
@@ -53,6 +55,15 @@ struct Peer {
   bool metrics_only = false;
 };
 
+// What an asker has of the server now, and how often it was refused a connection, a place to wait or a
+// stream.
+struct HttpUse {
+  std::size_t connections = 0;
+  std::size_t running = 0, waiting = 0;  // requests that threads work at, and that wait for one
+  std::size_t streams = 0;
+  std::uint64_t refused = 0;
+};
+
 class HttpServer {
  public:
   // `service` must outlive it.
@@ -65,6 +76,8 @@ class HttpServer {
   // Of the nth TCP listener.
   std::uint16_t port(std::size_t n = 0) const { return ports_.at(n); }
   Gate& gate() { return gate_; }
+  // By asker (Asker::who), and of connections over TCP by address. Any thread.
+  std::map<std::string, HttpUse> uses() const;
 
   // One request from `stream`; false if the connection is to be closed. For tests and the fuzzer too.
   bool serve_one(ByteStream& stream, const Peer& peer);
@@ -95,10 +108,10 @@ class HttpServer {
   std::vector<std::uint16_t> ports_;
   UniqueFd stop_fd_;
   std::thread acceptor_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable ended_;
   ConnectionShares connections_;  // those that are open
-  std::atomic<std::size_t> streams_{0};
+  Shares streams_;
   std::atomic<bool> stopping_{false};
 };
 

@@ -37,7 +37,28 @@ TEST(UserLines, SayWhatWasRemoved) {
   EXPECT_THAT(text, testing::HasSubstr("  3 others  0 processes\n"));
 }
 
+TEST(UserLines, SayWhoAsksOverHttp) {
+  v1::DaemonStatus status;
+  v1::HttpAsker& one = *status.add_http();
+  one.set_who("user 1000");
+  one.set_askers(1);
+  one.set_connections(3);
+  one.set_running(2);
+  one.set_waiting(14);
+  one.set_streams(1);
+  one.set_refused(1234);
+  status.add_http()->set_who("token t");
+  status.mutable_other_http()->set_askers(3);
+  EXPECT_EQ(render_http(status, plain(80)),
+            "HTTP:\n"
+            "  user 1000           3 connections, 2 requests at work, 14 requests waiting, 1 live streams, "
+            "1,234 refused\n"
+            "  token t             0 connections\n"
+            "  3 others            0 connections\n");
+}
+
 TEST(UserLines, NobodyIsNoLine) {
+  EXPECT_EQ(render_http(v1::DaemonStatus(), plain(80)), "");
   EXPECT_EQ(render_users(v1::DaemonStatus(), plain(80)), "");
 }
 

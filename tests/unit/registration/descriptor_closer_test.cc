@@ -4,12 +4,17 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "daemon/registration/limits.h"
@@ -104,7 +109,7 @@ TEST(DescriptorCloserTest, ManyUsersAreServedThoughSomeWait) {
   closed.wait_for(kUsers);
 }
 
-TEST(DescriptorCloserTest, OnlyMemoryFilesAreClosedAtOnce) {
+TEST(DescriptorCloserTest, KnowsMemoryFiles) {
   EXPECT_TRUE(is_memory_file(memfd("x", 0).get()));
   EXPECT_TRUE(is_memory_file(memfd("x", kArenaSeals).get()));
   EXPECT_FALSE(is_memory_file(some_file().get()));
@@ -160,6 +165,94 @@ TEST_F(ForeignDescriptorsTest, ASocketThatLingersDelaysNoOtherProcess) {
   server_->poll(200);
   EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(200));
   for (LingeringSocket* each : {&with_message, &with_many, &unread}) each->theirs.reset();
+}
+
+UniqueFd named_file(const char* name, const std::string& bytes, int seals) {
+  UniqueFd file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  [[maybe_unused]] const auto written = ::write(file.get(), bytes.data(), bytes.size());
+  ::fcntl(file.get(), F_ADD_SEALS, seals);
+  return file;
+}
+
+// Descriptors and mappings that this process has of memory files of this name.
+std::size_t held_of(const std::string& name) {
+  std::size_t held = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(each.path(), gone).string().find("memfd:" + name + " ") !=
+        std::string::npos)
+      ++held;
+  }
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    held += line.find("memfd:" + name + " ") != std::string::npos ? 1 : 0;
+  return held;
+}
+
+// To free one can take long: it may have gigabytes. Twin: without freed_elsewhere() and close_memory() they
+// are gone before the gate opens.
+TEST_F(ForeignDescriptorsTest, MemoryFilesAreFreedByAThreadOfTheirUser) {
+  const auto gate = std::make_shared<Gate>();
+  server_.stop();
+  server_.options.close = [gate](int fd) {
+    gate->wait();
+    ::close(fd);
+  };
+  server_.start();
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(open(agent));
+  FakeArena arena(2, 16);
+  const std::string memory(reinterpret_cast<const char*>(arena.memory().get()), arena.bytes());
+  agent.arena(named_file("tailor-arena", memory, kArenaSeals), arena.bytes());
+  agent.send(plan(1), {named_file("tailor-beside", "x", 0).get()});
+  const std::string large = plan(2).SerializeAsString();
+  Body envelope;
+  envelope.set_payload_bytes(large.size());
+  agent.send(envelope, {named_file("tailor-payload", large, kPayloadSeals).get()});
+  agent.send_bytes("", {named_file("tailor-last", "x", 0).get()});
+  expect_gone(GoneReason::kHangup);
+  EXPECT_EQ(sink().messages.size(), 2u);
+  ASSERT_EQ(sink().arenas.size(), 1u);
+  sink().arenas.clear();  // nobody reads it any more
+  EXPECT_EQ(held_of("tailor-arena"), 3u);  // as it came, as it is kept, and mapped
+  const std::vector<std::string> others{"tailor-beside", "tailor-payload", "tailor-last"};
+  for (const std::string& name : others) EXPECT_EQ(held_of(name), 1u) << name;
+  gate->open();
+  const auto all = [&] {
+    std::size_t held = held_of("tailor-arena");
+    for (const std::string& name : others) held += held_of(name);
+    return held;
+  };
+  EXPECT_TRUE(server_.until([&] { return all() == 0; }));
+}
+
+// A process that sends them faster than they can be freed is read later.
+TEST_F(ForeignDescriptorsTest, WhoseMemoryFilesWaitIsReadLater) {
+  const auto gate = std::make_shared<Gate>();
+  server_.stop();
+  server_.options.close = [gate](int fd) {
+    gate->wait();
+    ::close(fd);
+  };
+  server_.start();
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(open(agent));
+  const UniqueFd file = named_file("tailor-many", "x", 0);
+  std::size_t sent = 0;
+  const auto say = [&] {
+    // Not more than its socket takes.
+    for (int i = 0; i < 5 && sent < kMostMemoryFiles + 100; ++i)
+      agent.send(plan(++sent), {file.get()});
+    return counters().pauses.contains("user-descriptors");
+  };
+  ASSERT_TRUE(server_.until(say));
+  EXPECT_GE(sink().messages.size(), kMostMemoryFiles);
+  EXPECT_LT(sink().messages.size(), kMostMemoryFiles + 2 * kPacketsAShare);
+  gate->open();
+  ASSERT_TRUE(server_.until([&] {
+    (void)say();
+    return sink().messages.size() == kMostMemoryFiles + 100;
+  }));
 }
 
 }  // namespace

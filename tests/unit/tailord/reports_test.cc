@@ -38,6 +38,8 @@ class Asker {
   std::shared_ptr<control::LateReply> late;
 };
 
+const serve::Asker kUser{"user 1000", false};
+
 class ReportsTest : public testing::Test {
  protected:
   ReportsTest() {
@@ -70,7 +72,7 @@ class ReportsTest : public testing::Test {
 TEST_F(ReportsTest, AReportIsThatOfTheCommandLine) {
   Reports reports(directory_, [] { return Result<TimeNs>(4711); });
   Asker asker;
-  ASSERT_TRUE(reports.start(request_, asker.promise()).ok());
+  ASSERT_TRUE(reports.start(request_, kUser, asker.promise()).ok());
   const v1::ControlReply reply = asker.wait();
   ASSERT_EQ(reply.error(), "");
   EXPECT_EQ(reply.report().time(), 4711);
@@ -93,7 +95,7 @@ TEST_F(ReportsTest, AskingComesBackAtOnceAndALongReportCanBeCancelled) {
     return Result<TimeNs>(1);
   });
   Asker asker;
-  ASSERT_TRUE(reports.start(request_, asker.promise()).ok());
+  ASSERT_TRUE(reports.start(request_, kUser, asker.promise()).ok());
   begun.wait();
   EXPECT_FALSE(asker.late->take());
   asker.late->stop()->cancel();
@@ -105,7 +107,7 @@ TEST_F(ReportsTest, WhatMakesNoSenseIsSaid) {
   Reports reports(directory_, [] { return Result<TimeNs>(1); });
   Asker asker;
   const auto error_of = [&](const v1::ReportRequest& request) {
-    if (Status begun = reports.start(request, asker.promise()); !begun.ok()) return begun.error();
+    if (Status begun = reports.start(request, kUser, asker.promise()); !begun.ok()) return begun.error();
     return control::error_of(asker.wait());
   };
   EXPECT_EQ(error_of({}).kind, ErrorKind::kInvalid);
@@ -123,7 +125,7 @@ TEST_F(ReportsTest, WhatMakesNoSenseIsSaid) {
 TEST_F(ReportsTest, AFlushThatFailsIsTheAnswer) {
   Reports reports(directory_, [] { return Result<TimeNs>(unavailable("the disk is full")); });
   Asker asker;
-  ASSERT_TRUE(reports.start(request_, asker.promise()).ok());
+  ASSERT_TRUE(reports.start(request_, kUser, asker.promise()).ok());
   EXPECT_EQ(asker.wait().error(), "the disk is full");
 }
 

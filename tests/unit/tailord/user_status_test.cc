@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 namespace tailor::tailord {
 namespace {
 
@@ -51,6 +54,31 @@ TEST(UserStatus, NamesTheBiggestAndAddsUpTheOthers) {
   EXPECT_EQ(others.memory_bytes(), 78u);
   EXPECT_EQ(others.removed_executions(), 11u);
   EXPECT_EQ(others.removed_since_ns(), 40u) << "the first of them";
+}
+
+TEST(UserStatus, NamesWhoHasMostOfTheHttpServer) {
+  std::map<std::string, serve::HttpUse> uses;
+  for (int i = 0; i < 8; ++i) uses["user " + std::to_string(i)] = {.connections = 2};
+  uses["token a"] = {.connections = 1, .running = 2, .waiting = 3, .streams = 4, .refused = 5};
+  uses["token b"] = {.refused = 7};
+  uses["token c"] = {.connections = 1, .refused = 1};
+  v1::DaemonStatus out;
+  tell_http(uses, out);
+  ASSERT_EQ(out.http_size(), 8);
+  const v1::HttpAsker& most = out.http(0);
+  EXPECT_EQ(most.who(), "token a");
+  EXPECT_EQ(most.askers(), 1u);
+  EXPECT_EQ(most.connections(), 1u);
+  EXPECT_EQ(most.running(), 2u);
+  EXPECT_EQ(most.waiting(), 3u);
+  EXPECT_EQ(most.streams(), 4u);
+  EXPECT_EQ(most.refused(), 5u);
+  EXPECT_EQ(out.http(1).who(), "user 0");
+  const v1::HttpAsker& others = out.other_http();
+  EXPECT_EQ(others.who(), "");
+  EXPECT_EQ(others.askers(), 3u);
+  EXPECT_EQ(others.connections(), 3u);
+  EXPECT_EQ(others.refused(), 8u);
 }
 
 }  // namespace

@@ -54,6 +54,15 @@ TEST(ConnectionSharesTest, WhatIsClosedIsFree) {
   EXPECT_TRUE(shares.has_room_for(user));
 }
 
+TEST(ConnectionSharesTest, CountsWhoIsTurnedAway) {
+  ConnectionShares shares(4);
+  shares.refused({Door::kSocket, "user 1000", false});
+  shares.refused({Door::kSocket, "user 1000", false});
+  shares.refused({Door::kTcp, "address 10.0.0.1", false});
+  EXPECT_EQ(shares.refusals(),
+            (std::map<std::string, std::uint64_t>{{"address 10.0.0.1", 1}, {"user 1000", 2}}));
+}
+
 TEST(ConnectionSharesTest, AnyNumberServesSomebody) {
   for (std::size_t all = 1; all < 8; ++all) {
     EXPECT_TRUE(ConnectionShares(all).has_room_for({Door::kTcp, "10.0.0.1", false})) << all;

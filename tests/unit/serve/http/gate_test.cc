@@ -115,6 +115,29 @@ TEST(Gate, AStartLinkWorksOnce) {
   EXPECT_FALSE(gate.identify(visitor));
 }
 
+// Shares go by it: sessions of one token are one asker, and a link of `tailor web` is for the user himself.
+TEST(Gate, SaysFromWhoseShareIsAnswered) {
+  Gate gate(options());
+  Visitor local;
+  local.local = true;
+  EXPECT_EQ(gate.identify(local)->asker.who, "user 0");
+  EXPECT_TRUE(gate.identify(local)->asker.trusted);
+  local.uid = ::geteuid() + 4242;
+  EXPECT_EQ(gate.identify(local)->asker.who, "user " + std::to_string(local.uid));
+  EXPECT_FALSE(gate.identify(local)->asker.trusted);
+  const std::string by_token = gate.identify(with_bearer("open sesame"))->asker.who;
+  EXPECT_TRUE(by_token.starts_with("token ")) << by_token;
+  EXPECT_FALSE(gate.identify(with_bearer("open sesame"))->asker.trusted);
+  const auto session = gate.open_session(with_bearer("open sesame"));
+  ASSERT_TRUE(session);
+  EXPECT_EQ(gate.identify(with_bearer(*session))->asker.who, by_token);
+  EXPECT_FALSE(gate.identify(with_bearer(*session))->asker.trusted);
+  EXPECT_NE(gate.identify(with_bearer("little"))->asker.who, by_token);
+  const auto link = gate.open_session(with_bearer(gate.issue_start_token()));
+  ASSERT_TRUE(link);
+  EXPECT_TRUE(gate.identify(with_bearer(*link))->asker.trusted);
+}
+
 TEST(Gate, SessionsOfOneOwnerEndNoOthers) {
   Gate gate(options());
   const Visitor visitor = with_bearer(gate.open_session("one", Access::everything()));

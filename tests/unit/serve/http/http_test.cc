@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "daemon/serve/http/http_server.h"
 #include "proto/base/sha256.h"
@@ -193,6 +198,59 @@ TEST_F(HttpTest, NothingIsReadBehindWhatIsNoRequest) {
     EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
     EXPECT_NE(answer.find("Content-Security-Policy"), std::string::npos) << answer;
   }
+}
+
+// Something else happens while the answer is on its way; then its reader goes.
+class InterruptedStream : public TextStream {
+ public:
+  InterruptedStream(std::string input, std::function<void()> meanwhile)
+      : TextStream(std::move(input)), meanwhile_(std::move(meanwhile)) {}
+  ssize_t write(const char* from, std::size_t size) override {
+    (void)TextStream::write(from, size);
+    // On a thread of its own, as another connection.
+    if (meanwhile_) std::thread(std::exchange(meanwhile_, {})).join();
+    return -1;
+  }
+
+ private:
+  std::function<void()> meanwhile_;
+};
+
+// Twin: with one count for all, the third stream of a token is served, and root's is not.
+TEST_F(HttpTest, StreamsOfOneTokenLeaveRoomForOthers) {
+  service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", [] { return v1::DaemonStatus(); }});
+  HttpOptions options;
+  options.streams = 4;
+  for (const char* name : {"anna", "ben"})
+    options.gate.tokens.push_back({name, sha256(name), Access::everything()});
+  server_ = HttpServer::without_listeners(*service_, std::move(options));
+  std::map<std::string, HttpUse> uses;
+  std::vector<int> statuses;
+  // Each stream is open while those after it are.
+  const std::vector<std::string> askers{"anna", "anna", "anna", "ben", "ben", "", ""};
+  std::function<void(std::size_t)> open = [&](std::size_t at) {
+    if (at == askers.size()) {
+      uses = server_->uses();
+      return;
+    }
+    Peer peer;
+    peer.local = askers[at].empty();  // root
+    const std::string authorization = peer.local ? "" : "Authorization: Bearer " + askers[at] + "\r\n";
+    InterruptedStream stream("GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n" + authorization + "\r\n",
+                             [&, at] { open(at + 1); });
+    (void)server_->serve_one(stream, peer);
+    statuses.insert(statuses.begin(), status(stream.output));
+  };
+  open(0);
+  EXPECT_EQ(statuses, (std::vector{200, 200, 429, 200, 429, 200, 429}));
+  EXPECT_EQ(uses["token anna"].streams, 2u);
+  EXPECT_EQ(uses["token anna"].refused, 1u);
+  EXPECT_EQ(uses["token ben"].streams, 1u);
+  EXPECT_EQ(uses["token ben"].refused, 1u);
+  EXPECT_EQ(uses["user 0"].streams, 1u);
+  EXPECT_EQ(uses["user 0"].refused, 1u);
+  uses = server_->uses();
+  for (const auto& [who, use] : uses) EXPECT_EQ(use.streams, 0u) << who;
 }
 
 TEST_F(HttpTest, EverySecurityHeaderIsOnRefusalsToo) {
