@@ -15,7 +15,7 @@ struct Packet {
   State state = State::kNothing;
   std::string bytes;
   // To close these may take long (descriptor_closer.h).
-  UniqueFd attached;              // the first descriptor, if it is a memory file
+  UniqueFd attached;  // the first descriptor, if it is a memory file
   // What came beside it, or instead.
   std::vector<UniqueFd> foreign;
   bool oversized = false;  // more bytes or descriptors than any agent sends; `bytes` are cut

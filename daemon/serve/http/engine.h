@@ -12,8 +12,7 @@ namespace tailor::serve {
 
 class HttpServer::Engine : private httplib::Server {
  public:
-  Engine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options,
-         Shares& streams);
+  Engine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options, Shares& streams);
 
   // False if the connection is to be closed.
   bool serve_one(ByteStream& stream, const Peer& peer);

@@ -213,7 +213,7 @@ TEST_F(ForeignDescriptorsTest, MemoryFilesAreFreedByAThreadOfTheirUser) {
   expect_gone(GoneReason::kHangup);
   EXPECT_EQ(sink().messages.size(), 2u);
   ASSERT_EQ(sink().arenas.size(), 1u);
-  sink().arenas.clear();  // nobody reads it any more
+  sink().arenas.clear();                   // nobody reads it any more
   EXPECT_EQ(held_of("tailor-arena"), 3u);  // as it came, as it is kept, and mapped
   const std::vector<std::string> others{"tailor-beside", "tailor-payload", "tailor-last"};
   for (const std::string& name : others) EXPECT_EQ(held_of(name), 1u) << name;
@@ -241,8 +241,7 @@ TEST_F(ForeignDescriptorsTest, WhoseMemoryFilesWaitIsReadLater) {
   std::size_t sent = 0;
   const auto say = [&] {
     // Not more than its socket takes.
-    for (int i = 0; i < 5 && sent < kMostMemoryFiles + 100; ++i)
-      agent.send(plan(++sent), {file.get()});
+    for (int i = 0; i < 5 && sent < kMostMemoryFiles + 100; ++i) agent.send(plan(++sent), {file.get()});
     return counters().pauses.contains("user-descriptors");
   };
   ASSERT_TRUE(server_.until(say));
