@@ -1,4 +1,4 @@
-// Whose connection to the control socket ends when there is room for no more.
+// Which connection to the control socket ends when there is room for no more.
 #pragma once
 
 #include <cstddef>
