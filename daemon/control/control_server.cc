@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstring>
 
+#include "daemon/control/connection_share.h"
 #include "proto/base/errors.h"
 #include "proto/control/control_client.h"
 #include "proto/control/control_socket.h"
@@ -34,6 +35,11 @@ Peer peer_of(int client) {
   socklen_t size = sizeof credentials;
   if (::getsockopt(client, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
   return {credentials.uid};
+}
+
+std::uint32_t user_of(int client) {
+  const std::uint32_t uid = peer_of(client).uid;
+  return uid == ::geteuid() ? kOwner : uid;
 }
 
 bool is_readable(int fd) {
@@ -119,27 +125,40 @@ int ControlServer::timeout_of(int timeout_ms) const {
 bool ControlServer::accept_one() {
   UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client) return false;
-  if (clients_.size() >= max_clients_) make_room();
-  clients_.push_back({std::move(client)});
+  const std::uint32_t user = user_of(client.get());
+  if (clients_.size() >= max_clients_) make_room(user);
+  clients_.push_back({std::move(client), user});
   return true;
 }
 
-// A client that waits for a reply is not silent, and goes only where all do.
-void ControlServer::make_room() {
-  auto goes = std::ranges::find(clients_, nullptr, &Client::waits_for);
-  if (goes == clients_.end()) goes = clients_.begin();
+void ControlServer::make_room(std::uint32_t newcomer) {
+  std::vector<Connected> connected;
+  for (const Client& client : clients_) connected.push_back({client.user, client.waits_for != nullptr});
+  const std::size_t index = makes_room(connected, newcomer);
+  const auto goes = clients_.begin() + static_cast<std::ptrdiff_t>(index);
   if (goes->waits_for != nullptr) goes->waits_for->stop()->cancel();
   clients_.erase(goes);
-  cut_off("too many clients: the one that was silent longest");
+  cut_off("too many clients: the one that was silent longest, of the user that has most of them");
 }
 
 Result<std::shared_ptr<LateReply>> ControlServer::promise(Client& client,
                                                           std::chrono::milliseconds patience) const {
-  const auto promised =
-      std::ranges::count_if(clients_, [](const Client& each) { return each.waits_for != nullptr; });
-  if (static_cast<std::size_t>(promised) >= kMaxLate)
+  const auto promised = [this](const auto& to) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        clients_, [&](const Client& each) { return each.waits_for != nullptr && to(each.user); }));
+  };
+  const auto too_many = [](std::size_t count, const char* whose) {
     return exhausted(
-        fmt::format("{} requests wait for their answers already; ask again in a moment", kMaxLate));
+        fmt::format("{} requests{} wait for their answers already; ask again in a moment", count, whose));
+  };
+  const std::size_t all = promised([](std::uint32_t) { return true; });
+  if (all >= kMaxLate) return too_many(all, "");
+  if (client.user != kOwner) {
+    const std::size_t own = promised([&](std::uint32_t user) { return user == client.user; });
+    if (own >= kMaxLateOfUser) return too_many(own, " of your user");
+    const std::size_t others = promised([](std::uint32_t user) { return user != kOwner; });
+    if (others >= kMaxLateOfOthers) return too_many(others, " of users");
+  }
   client.waits_for = std::make_shared<LateReply>(wake_, Stop::Clock::now() + patience);
   return client.waits_for;
 }

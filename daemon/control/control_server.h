@@ -24,8 +24,8 @@ struct Peer {
 // Requests are answered one after the other, by the thread that calls poll(). The permissions of the socket
 // decide who may connect (0660: the daemon's user and group), and the handler decides what they may do. A
 // client that sends no request is told so and cut off. So is one that does not read its answers. With too
-// many clients, the one that was silent longest goes. A long answer comes later. Meanwhile the further
-// requests of its asker wait, and those of nobody else.
+// many clients, one of the user that has most of them goes (connection_share.h). A long answer comes later.
+// Meanwhile the further requests of its asker wait, and those of nobody else.
 class ControlServer {
  public:
   // Promises a reply, within that time. Exhausted where too many are promised.
@@ -37,6 +37,8 @@ class ControlServer {
   using OnCutOff = std::function<void(const std::string& why)>;
   static constexpr std::size_t kMaxClients = 64;  // unless somebody says otherwise
   static constexpr std::size_t kMaxLate = 48;     // replies that are promised at a time
+  // Of these to all users but root and the daemon's, and to one such user.
+  static constexpr std::size_t kMaxLateOfOthers = 36, kMaxLateOfUser = 24;
 
   // Replaces a socket file that nobody listens on; fails if a daemon does. At most `max_clients` (above 0)
   // are connected at a time.
@@ -55,6 +57,7 @@ class ControlServer {
   enum class Turn { kSilent, kSpoke, kOver };
   struct Client {
     UniqueFd socket;
+    std::uint32_t user = 0;  // of connection_share.h
     std::shared_ptr<LateReply> waits_for = nullptr;
     Turn turn = Turn::kSilent;
   };
@@ -68,7 +71,7 @@ class ControlServer {
         on_cut_off_(std::move(on_cut_off)),
         max_clients_(max_clients) {}
   bool accept_one();
-  void make_room();
+  void make_room(std::uint32_t newcomer);
   void cut_off(const std::string& why) const;
   // Until then, or until the first promise is due.
   int timeout_of(int timeout_ms) const;

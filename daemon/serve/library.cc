@@ -77,6 +77,10 @@ Result<store::Summary> Library::sums(const store::WallRange& /*range*/, const St
   return invalid("hours and days are shown of a store: a file is one recording");
 }
 
+Status Library::check(const store::WallRange& /*range*/, const Stop& /*stop*/) {
+  return Ok{};
+}
+
 Result<GoneList> Library::gone(const ExecutionFilter& /*filter*/, const SeesUser& /*sees*/,
                                const Stop& /*stop*/) {
   return GoneList{};

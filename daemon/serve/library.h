@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/query/load/damage.h"
 #include "daemon/query/load/profile.h"
 #include "daemon/query/sums/costs.h"
 #include "daemon/serve/gone.h"
@@ -131,6 +132,9 @@ class Library {
                               const std::function<void(const query::Profile&)>& take) = 0;
   // "" for a store.
   virtual const std::string& file() const = 0;
+  // Looks for damage in what a store has of the range, by checksums alone. Of a file it is known once
+  // something of it is loaded.
+  virtual Status check(const store::WallRange& range, const Stop& stop);
 };
 
 // `what`, `--last N` and an execution's prefix as people type them: a prefix in any case.
@@ -144,8 +148,10 @@ using FileLoader =
 // program can read them.
 std::unique_ptr<Library> open_file_library(std::string path, FileLoader load = query::Profile::load_file);
 
-// `refresh` is called before the store is read: a running daemon writes down what it has. It may be empty.
-std::unique_ptr<Library> open_store_library(std::string directory, std::function<void()> refresh);
+// `refresh` is called before the store is read: a running daemon writes down what it has. `on_damage` is told
+// whenever damage is met. Both may be empty.
+std::unique_ptr<Library> open_store_library(std::string directory, std::function<void()> refresh,
+                                            query::OnDamage on_damage = {});
 
 // Whether the row passes the filter; its limit and order apart.
 bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row);

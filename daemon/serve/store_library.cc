@@ -17,6 +17,7 @@
 #include "daemon/serve/stored_sums.h"
 #include "daemon/serve/summarise.h"
 #include "daemon/store/store_directory.h"
+#include "daemon/store/store_reader.h"
 #include "proto/base/errors.h"
 
 namespace tailor::serve {
@@ -200,8 +201,8 @@ class Kept {
 
 class StoreLibrary : public Library {
  public:
-  StoreLibrary(std::string directory, std::function<void()> refresh)
-      : directory_(std::move(directory)), refresh_(std::move(refresh)) {}
+  StoreLibrary(std::string directory, std::function<void()> refresh, query::OnDamage on_damage)
+      : directory_(std::move(directory)), refresh_(std::move(refresh)), on_damage_(std::move(on_damage)) {}
 
   Status visit(const ExecutionFilter& filter, const Stop& stop,
                const std::function<bool(store::ExecutionRow)>& take) override {
@@ -244,6 +245,7 @@ class StoreLibrary : public Library {
     for (const auto& [why, count] : loaded->left_out) notes.push_back(left_out_note(why, count));
     Loaded out{std::make_shared<const query::Profile>(std::move(loaded->profile)),
                std::move(loaded->selection), std::move(notes)};
+    tell(query::damage_text(*out.profile));
     if (!key.empty()) kept_.keep(key, out);
     return out;
   }
@@ -251,7 +253,7 @@ class StoreLibrary : public Library {
   Result<store::Summary> sums(const store::WallRange& range, const Stop& stop) override {
     // For its errors, and so that what happened so far is written down.
     if (auto catalogue = open(); !catalogue) return catalogue.error();
-    return sums_of_store(directory_, range, stop);
+    return sums_of_store(directory_, range, stop, on_damage_);
   }
 
   Result<GoneList> gone(const ExecutionFilter& filter, const SeesUser& sees, const Stop& stop) override {
@@ -287,6 +289,7 @@ class StoreLibrary : public Library {
       rest = rest.subspan(batch.size());
       auto profile = load_segments(directory_, *catalogue, batch, load_options(Detail::kSlices, stop));
       if (!profile) return profile.error();
+      tell(query::damage_text(*profile));
       take(*profile);
     }
     return Ok{};
@@ -295,7 +298,21 @@ class StoreLibrary : public Library {
   Result<PlanShapes> plan_shapes(const std::set<PlanKey>& plans, const Stop& stop) override {
     auto catalogue = open();
     if (!catalogue) return catalogue.error();
-    return shapes_in_store(directory_, *catalogue, plans, stop);
+    return shapes_in_store(directory_, *catalogue, plans, stop, on_damage_);
+  }
+
+  Status check(const store::WallRange& range, const Stop& stop) override {
+    auto catalogue = open();
+    if (!catalogue) return catalogue.error();
+    auto all = catalogue->segments();
+    if (!all) return all.error();
+    store::ReadReport report;
+    for (const store::SegmentRow& row : data_within(*all, range)) {
+      if (stop.stopped()) return stop.error();
+      if (Status done = store::check_segment(directory_, row, report); !done) return done;
+    }
+    tell(query::damage_text(report, {}));
+    return Ok{};
   }
 
   const std::string& file() const override { return none_; }
@@ -334,19 +351,26 @@ class StoreLibrary : public Library {
     auto profile = query::Profile::load_store(directory_, catalogue, segments->back().recording,
                                               load_options(detail, stop));
     if (!profile) return profile.error();
+    tell(query::damage_text(*profile));
     return Loaded{std::make_shared<const query::Profile>(std::move(*profile)), {}};
+  }
+
+  void tell(const std::string& damage) const {
+    if (on_damage_ && !damage.empty()) on_damage_(damage);
   }
 
   const std::string directory_;
   const std::function<void()> refresh_;
+  const query::OnDamage on_damage_;
   const std::string none_;
   Kept kept_;
 };
 
 }  // namespace
 
-std::unique_ptr<Library> open_store_library(std::string directory, std::function<void()> refresh) {
-  return std::make_unique<StoreLibrary>(std::move(directory), std::move(refresh));
+std::unique_ptr<Library> open_store_library(std::string directory, std::function<void()> refresh,
+                                            query::OnDamage on_damage) {
+  return std::make_unique<StoreLibrary>(std::move(directory), std::move(refresh), std::move(on_damage));
 }
 
 }  // namespace tailor::serve

@@ -40,7 +40,8 @@ class ShapeSink : public profile::ProfileSink {
 }  // namespace
 
 Result<PlanShapes> shapes_in_store(const std::string& directory, const store::Catalogue& catalogue,
-                                   const std::set<PlanKey>& plans, const Stop& stop) {
+                                   const std::set<PlanKey>& plans, const Stop& stop,
+                                   const query::OnDamage& on_damage) {
   std::map<store::RecordingNumber, std::set<std::uint64_t>> segments;
   for (const PlanKey& key : plans) {
     if (stop.stopped()) return stop.error();
@@ -57,6 +58,8 @@ Result<PlanShapes> shapes_in_store(const std::string& directory, const store::Ca
         directory, numbers, sink, report, loss,
         [&](std::uint64_t) -> Status { return stop.stopped() ? Status(stop.error()) : Status(Ok{}); });
     if (!read) return read.error();
+    const std::string damage = query::damage_text(report, loss);
+    if (on_damage && !damage.empty()) on_damage(damage);
   }
   return shapes;
 }

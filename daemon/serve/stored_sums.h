@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "daemon/query/load/damage.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/summary.h"
 #include "daemon/store/summary_files.h"
@@ -20,8 +21,8 @@ Result<std::uint64_t> sum_up(const std::string& directory, std::span<const store
                              const Stop& stop);
 
 // All sums of a store for the hours that [since, until) touches, CLOCK_REALTIME in ns: of what is summed up,
-// and of the samples of what is not. A writer may be at work.
+// and of the samples of what is not. A writer may be at work. `on_damage` may be empty.
 Result<store::Summary> sums_of_store(const std::string& directory, const store::WallRange& range,
-                                     const Stop& stop);
+                                     const Stop& stop, const query::OnDamage& on_damage = {});
 
 }  // namespace tailor::serve

@@ -18,6 +18,7 @@ namespace tailor::serve {
 struct Summarised {
   store::Summary summary;
   std::vector<std::uint64_t> missing;  // segments that were removed meanwhile
+  std::string damage;                  // query::damage_text of the others
 };
 
 // `segments` are data segments of one recording that follow each other, in that order, and not empty. Adding

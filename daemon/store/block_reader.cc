@@ -107,17 +107,27 @@ bool BlockReader::in_sequence(const BlockHeader& header) {
 
 Result<bool> BlockReader::pass_over(const BlockHeader& header) {
   const bool in_order = !expected_ || header.sequence >= *expected_;
-  if (!unread_ || !in_order || !unread_(header)) return false;
-  const std::uint64_t end = position_ + kBlockHeaderSize + header.stored_size;
-  // Little more than headers is read of what is passed over.
-  auto next = fetch(end, kBlockHeaderSize, kBlockHeaderSize);
-  if (!next) return next.error();
+  const Leave leave = leave_ && in_order ? leave_(header) : Leave::kNothing;
+  if (leave == Leave::kNothing) return false;
+  const std::size_t size = kBlockHeaderSize + header.stored_size;
+  // Little more than headers is read of what is left out as a whole.
+  const std::size_t unread = leave == Leave::kAll ? size : 0;
+  const std::size_t wanted = size - unread + kBlockHeaderSize;
+  auto bytes = fetch(position_ + unread, wanted, wanted);
+  if (!bytes) return bytes.error();
   BlockHeader following;
-  if (!decode_block_header(*next, following)) return false;
-  in_sequence(header);
-  report_.bytes += end - position_;
-  ++report_.blocks;
-  position_ = end;
+  if (bytes->size() < wanted || !decode_block_header(bytes->last(kBlockHeaderSize), following)) return false;
+  if (leave == Leave::kContents &&
+      crc32c(bytes->subspan(kBlockHeaderSize, header.stored_size)) != header.payload_crc) {
+    problem(position_, "a block's checksum does not fit");
+    ++report_.damaged_spots;
+    report_.skipped_bytes += size;
+  } else {
+    in_sequence(header);
+    report_.bytes += size;
+    ++report_.blocks;
+  }
+  position_ += size;
   return true;
 }
 

@@ -48,8 +48,13 @@ class BlockReader {
   // Must be called first. Fails on what is no profile, on another major version and on input errors.
   Result<FileHeader> open();
 
-  // Blocks of which `unread` says so are passed over: their payload is not read, and not checked.
-  void leave_out(std::function<bool(const BlockHeader&)> unread) { unread_ = std::move(unread); }
+  enum class Leave {
+    kNothing,   // the block is given
+    kContents,  // it is not given, but damage of it is noticed: something else stands for it
+    kAll,       // its payload is not even read
+  };
+  // `leave` is asked of each block that comes next.
+  void leave_out(std::function<Leave(const BlockHeader&)> leave) { leave_ = std::move(leave); }
 
   // The next good block, or none at the end. Fails on input errors only.
   Result<std::optional<Block>> next();
@@ -82,7 +87,7 @@ class BlockReader {
   std::optional<std::uint64_t> expected_ = 0;
   std::vector<std::uint8_t> buffer_;
   std::uint64_t buffer_offset_ = 0;
-  std::function<bool(const BlockHeader&)> unread_;
+  std::function<Leave(const BlockHeader&)> leave_;
 };
 
 }  // namespace tailor::store

@@ -206,7 +206,7 @@ Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report
   std::optional<SumsReader> sums;
   if (taker != nullptr) {
     sums.emplace(input, *taker, report);
-    reader.leave_out([&sums](const BlockHeader& block) { return sums->taken(block); });
+    reader.leave_out([&sums](const BlockHeader& block) { return sums->leave(block); });
   }
   for (;;) {
     auto block = reader.next();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "daemon/store/file_io.h"
 #include "daemon/store/store_directory.h"
@@ -29,6 +30,20 @@ void merge(const ReadReport& one, bool sealed, ReadReport& all) {
   if (all.first_problem.empty()) all.first_problem = one.first_problem;
 }
 
+void merge_segment(ReadReport one, const std::string& path, bool sealed, ReadReport& all) {
+  // The end of what is being written is no problem.
+  if (!sealed && one.damaged_spots + one.malformed_blocks == 0) one.first_problem.clear();
+  if (!one.first_problem.empty()) one.first_problem = fmt::format("{} {}", path, one.first_problem);
+  merge(one, sealed, all);
+}
+
+// Created, but its header has not been written, or not as a whole: the writer is at it, or was killed.
+bool has_no_header_yet(Input& input) {
+  std::array<std::uint8_t, kFileHeaderSize> head{};
+  auto got = input.read_at(0, head);
+  return got && *got < head.size();
+}
+
 Status read_segment(const std::string& directory, std::uint64_t number, FileKind kind, bool sealed,
                     profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss, const MayGoOn& may_go_on,
                     SumsTaker* taker = nullptr) {
@@ -46,16 +61,10 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
   if (may_go_on) with_the_others = [&](std::uint64_t read) { return may_go_on(report.bytes + read); };
   if (auto ok = read_profile(**input, sink, one, said, with_the_others, taker); !ok) {
     if (ok.error().kind == ErrorKind::kUnavailable) return ok;  // who asks has no time left
-    // Created, but its header has not been written, or not as a whole: the writer is at it, or was killed.
-    std::array<std::uint8_t, kFileHeaderSize> head{};
-    auto got = (*input)->read_at(0, head);
-    if (got && *got < head.size()) return Ok{};
+    if (has_no_header_yet(**input)) return Ok{};
     return in_context(path + ": ", ok.error());
   }
-  // The end of what is being written is no problem.
-  if (!sealed && one.damaged_spots + one.malformed_blocks == 0) one.first_problem.clear();
-  if (!one.first_problem.empty()) one.first_problem = fmt::format("{} {}", path, one.first_problem);
-  merge(one, sealed, report);
+  merge_segment(std::move(one), path, sealed, report);
   loss.samples += said.samples;
   loss.activity += said.activity;
   loss.blocks += said.blocks;
@@ -114,6 +123,27 @@ Status read_store(const std::string& directory, const Catalogue& catalogue, cons
     if (execution.end >= selection.from && execution.begin <= selection.to) sink.on_execution(execution);
   }
   report.finished = true;
+  return Ok{};
+}
+
+Status check_segment(const std::string& directory, const SegmentRow& segment, ReadReport& report) {
+  const std::string path = segment_path(directory, segment.number, segment.kind);
+  auto input = open_file(path);
+  if (!input && input.error().code == ENOENT) return Ok{};
+  if (!input) return input.error();
+  ReadReport one;
+  BlockReader reader(**input, one);
+  if (auto header = reader.open(); !header) {
+    if (has_no_header_yet(**input)) return Ok{};
+    return in_context(path + ": ", header.error());
+  }
+  reader.leave_out([](const BlockHeader&) { return BlockReader::Leave::kContents; });
+  for (;;) {
+    auto block = reader.next();
+    if (!block) return in_context(path + ": ", block.error());
+    if (!block->has_value()) break;
+  }
+  merge_segment(std::move(one), path, segment.sealed, report);
   return Ok{};
 }
 

@@ -35,4 +35,8 @@ Status read_dictionaries(const std::string& directory, const std::set<std::uint6
                          profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
                          const MayGoOn& may_go_on = {});
 
+// Adds to `report` what of the segment is damaged by its checksums, without reading its samples. One that
+// retention removed meanwhile is nothing.
+Status check_segment(const std::string& directory, const SegmentRow& segment, ReadReport& report);
+
 }  // namespace tailor::store

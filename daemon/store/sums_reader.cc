@@ -54,10 +54,11 @@ void SumsReader::keep(const Group& group, const std::vector<SummedBlock>& blocks
   groups_.push_back(group);
 }
 
-bool SumsReader::taken(const BlockHeader& block) {
-  if (block.type != BlockType::kSamples) return false;
+BlockReader::Leave SumsReader::leave(const BlockHeader& block) {
+  using Leave = BlockReader::Leave;
+  if (block.type != BlockType::kSamples) return Leave::kNothing;
   const auto known = members_.find(block.sequence);
-  if (known == members_.end() || known->second.group == kNone) return false;
+  if (known == members_.end() || known->second.group == kNone) return Leave::kNothing;
   const SummedBlock& member = known->second.block;
   Group& group = groups_[known->second.group];
   if (group.state == Group::State::kUnknown) {
@@ -65,9 +66,10 @@ bool SumsReader::taken(const BlockHeader& block) {
     const bool took = sums && taker_.take(*sums);
     group.state = took ? Group::State::kTaken : Group::State::kRefused;
   }
-  if (group.state == Group::State::kRefused && !taker_.leaves_out(member.first, member.last)) return false;
+  const bool took = group.state == Group::State::kTaken;
+  if (!took && !taker_.leaves_out(member.first, member.last)) return Leave::kNothing;
   report_.samples += member.samples;
-  return true;
+  return took ? Leave::kContents : Leave::kAll;
 }
 
 }  // namespace tailor::store

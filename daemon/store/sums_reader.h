@@ -27,9 +27,9 @@ class SumsReader {
   // Looks at the headers of all blocks, up to the first that is not one, and at the SUMS blocks.
   SumsReader(Input& input, SumsTaker& taker, ReadReport& report);
 
-  // Whether the block, which comes next, need not be read: `taker` has it in sums, or leaves it out. Sums are
-  // given with the first block of their group.
-  bool taken(const BlockHeader& block);
+  // What of the block, which comes next, need not be read: `taker` has it in sums, or leaves it out. Sums are
+  // given with the first block of their group. That its samples are damaged is noticed all the same.
+  BlockReader::Leave leave(const BlockHeader& block);
 
  private:
   struct Group {

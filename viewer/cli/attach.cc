@@ -15,6 +15,7 @@
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/output_target.h"
 #include "proto/control/control_client.h"
+#include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/span_profile.h"
@@ -99,7 +100,8 @@ int record_process(const AttachOptions& options) {
   // The process may have ended by itself, and its sampling with it.
   if (!ended) warn(ended.error().message);
   auto samples =
-      write_span(span, options.output, {.keep_old = options.keep_old}, kept.finder(), query::symbol_cache());
+      write_span(span, options.output, {.keep_old = options.keep_old}, kept.finder(), query::symbol_cache(),
+                 warn_of_damage(span.store));
   if (!samples) return complain(samples.error());
   const std::string name = escape(store::output_name(options.output), false);
   fmt::print(stderr, "tailor: {} samples in {}\n", grouped(*samples), name);

@@ -70,55 +70,6 @@ void warn_once(const std::string& text) {
   if (told.insert(text).second) warn(text);
 }
 
-// What of a profile could not be read.
-void tell_damage(const std::string& name, const query::Profile& profile) {
-  const std::string text = query::damage_text(profile);
-  if (!text.empty()) warn_once(fmt::format("{}: {}", name, text));
-}
-
-// A store that tells of the damage of all that is read of it.
-class TellingStore : public serve::Library {
- public:
-  TellingStore(std::unique_ptr<serve::Library> store, const std::string& name)
-      : store_(std::move(store)), name_(name) {}
-
-  Status visit(const serve::ExecutionFilter& filter, const Stop& stop,
-               const std::function<bool(store::ExecutionRow)>& take) override {
-    return store_->visit(filter, stop, take);
-  }
-  Result<serve::Loaded> load(const serve::Target& target, serve::Detail detail, const Stop& stop,
-                             const serve::Visible& visible) override {
-    auto loaded = store_->load(target, detail, stop, visible);
-    if (loaded) tell_damage(name_, *loaded->profile);
-    return loaded;
-  }
-  Result<store::Summary> sums(const store::WallRange& range, const Stop& stop) override {
-    return store_->sums(range, stop);
-  }
-  Result<serve::GoneList> gone(const serve::ExecutionFilter& filter, const serve::SeesUser& sees,
-                               const Stop& stop) override {
-    return store_->gone(filter, sees, stop);
-  }
-  Result<std::vector<store::RemovedOfUser>> removed(const serve::SeesUser& sees) override {
-    return store_->removed(sees);
-  }
-  Result<serve::PlanShapes> plan_shapes(const std::set<serve::PlanKey>& plans, const Stop& stop) override {
-    return store_->plan_shapes(plans, stop);
-  }
-  Status visit_slices(const store::WallRange& range, const Stop& stop,
-                      const std::function<void(const query::Profile&)>& take) override {
-    return store_->visit_slices(range, stop, [&](const query::Profile& profile) {
-      tell_damage(name_, profile);
-      take(profile);
-    });
-  }
-  const std::string& file() const override { return store_->file(); }
-
- private:
-  std::unique_ptr<serve::Library> store_;
-  std::string name_;
-};
-
 }  // namespace
 
 Status settle_last(Choice& choice, std::size_t& count) {
@@ -141,10 +92,15 @@ bool names_file(const Choice& choice) {
   return !choice.what.empty() && is_file(choice.what);
 }
 
+query::OnDamage warn_of_damage(std::string name) {
+  return [name = std::move(name)](const std::string& text) { warn_once(fmt::format("{}: {}", name, text)); };
+}
+
 std::unique_ptr<serve::Library> open_file(const std::string& path) {
   return serve::open_file_library(path, [](const std::string& file, const query::LoadOptions& options) {
     auto profile = load_any_file(file, options, warn_once);
-    if (profile) tell_damage(file, *profile);
+    const std::string damage = profile ? query::damage_text(*profile) : "";
+    if (!damage.empty()) warn_of_damage(file)(damage);
     return profile;
   });
 }
@@ -152,7 +108,7 @@ std::unique_ptr<serve::Library> open_file(const std::string& path) {
 std::unique_ptr<serve::Library> open_library(const Choice& choice) {
   if (names_file(choice)) return open_file(choice.what);
   const std::string directory = store_directory(choice.store);
-  return std::make_unique<TellingStore>(serve::open_store_library(directory, flush_daemon), directory);
+  return serve::open_store_library(directory, flush_daemon, warn_of_damage(directory));
 }
 
 Result<serve::Target> target_of(Choice& choice) {

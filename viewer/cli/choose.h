@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/load/damage.h"
 #include "daemon/query/time/iterations.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/view.h"
@@ -58,8 +59,9 @@ Status refuse_store_of_file(const Choice& choice);
 // Whether Choice::what is a profile and no execution.
 bool names_file(const Choice& choice);
 
-// A file of any tool that we can read. What of it could not be read is told on standard error, once; so is
-// that of a store.
+// Tells it on standard error, each text once. `name`: of the file or the store.
+query::OnDamage warn_of_damage(std::string name);
+// A file of any tool that we can read. Here, and of a store, warn_of_damage() tells what could not be read.
 std::unique_ptr<serve::Library> open_file(const std::string& path);
 // The file of the choice (of another tool too: a perf.data as if it had been imported), or the store, into
 // which a running daemon writes what it has first.

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "daemon/query/load/damage.h"
 #include "daemon/query/sums/coverage.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/doctor_stacks.h"
@@ -142,9 +143,9 @@ Finding look_at_evidence(const query::PlanReport& report) {
 std::vector<Finding> look_at_file(const query::Profile& profile) {
   std::vector<Finding> out;
   const store::ReadReport& read = profile.read_report();
-  if (read.damaged_spots + read.malformed_blocks + read.missing_blocks > 0)
-    out.push_back({State::kProblem, "file", "the profile is damaged: " + read.first_problem,
-                   "what can be read is shown; record again"});
+  const std::string damage = query::damage_text(read, profile.said_loss());
+  if (!damage.empty())
+    out.push_back({State::kProblem, "file", damage, "what can be read is shown; record again"});
   if (!read.finished)
     out.push_back({State::kNote, "file",
                    "the recording was not finished: it still runs, or its writer was killed", ""});

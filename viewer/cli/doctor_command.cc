@@ -14,7 +14,7 @@ namespace {
 
 int print(const std::vector<Finding>& findings, const Choice& choice) {
   if (choice.json) {
-    fmt::print("{}\n", findings_json(findings));
+    print_json(findings_json(findings) + "\n");
   } else {
     fmt::print("{}", render(findings, choice.terminal()));
   }

@@ -1,4 +1,7 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <map>
 #include <memory>
@@ -10,6 +13,7 @@
 #include "daemon/store/output_file.h"
 #include "daemon/store/output_target.h"
 #include "proto/base/errors.h"
+#include "proto/base/unique_fd.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/ignored_options.h"
@@ -27,15 +31,23 @@ struct ExportOptions {
 
 using exporter::ExportFormat;
 
+// The terminal may be named too: -o /dev/tty.
+bool is_terminal(const std::string& output) {
+  if (store::is_standard_output(output)) return Terminal::detect().is_terminal;
+  struct stat info{};
+  if (::stat(output.c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) return false;
+  const UniqueFd device(::open(output.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  return device && ::isatty(device.get()) == 1;
+}
+
 // Names come from the recorded programs: a terminal must not obey them.
 std::string shown(ExportFormat::Content content, std::string text) {
-  if (!Terminal::detect().is_terminal || content == ExportFormat::Content::kBinary) return text;
+  if (content == ExportFormat::Content::kBinary) return text;
   return content == ExportFormat::Content::kJson ? harmless_json(text) : harmless_lines(text);
 }
 
 int put(const ExportFormat& format, std::string content, const std::string& path) {
-  const bool to_terminal = store::is_standard_output(path);
-  if (to_terminal) content = shown(format.content, std::move(content));
+  if (is_terminal(path)) content = shown(format.content, std::move(content));
   const Status written = store::write_output(path, content);
   return written ? kOk : complain(written.error());
 }
@@ -70,11 +82,10 @@ int write_tables(const serve::View& view, const std::string& path) {
 
 // Why it cannot be written to where it shall go.
 Status may_be_put(const ExportFormat& format, const std::string& output) {
-  if (!store::is_standard_output(output)) return Ok{};
-  if (format.content == ExportFormat::Content::kTables)
+  if (format.content == ExportFormat::Content::kTables && store::is_standard_output(output))
     return invalid(
         fmt::format("a {} export is a directory with a file for each table: name it with -o", format.name));
-  if (format.content == ExportFormat::Content::kBinary && Terminal::detect().is_terminal)
+  if (format.content == ExportFormat::Content::kBinary && is_terminal(output))
     return invalid(fmt::format("a {} file is no text: name it with -o", format.name));
   return Ok{};
 }

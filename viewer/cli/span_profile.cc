@@ -21,7 +21,8 @@ Result<store::RecordingNumber> newest_recording(const store::Catalogue& catalogu
 }  // namespace
 
 Result<std::uint64_t> write_span(const Span& span, const std::string& output, const store::OutputOptions& how,
-                                 const query::FindKept& kept, const query::SymbolCache* cache) {
+                                 const query::FindKept& kept, const query::SymbolCache* cache,
+                                 const query::OnDamage& on_damage) {
   auto catalogue = store::Catalogue::open(store::catalogue_path(span.store), store::Catalogue::Mode::kRead);
   if (!catalogue) return catalogue.error();
   auto recording = newest_recording(*catalogue);
@@ -36,6 +37,8 @@ Result<std::uint64_t> write_span(const Span& span, const std::string& output, co
   const store::StoreSelection selection{*recording, span.from, span.to};
   if (auto ok = store::read_store(span.store, *catalogue, selection, sink, report, loss); !ok)
     return ok.error();
+  const std::string damage = query::damage_text(report, loss);
+  if (on_damage && !damage.empty()) on_damage(damage);
   for (const profile::FileNames& names : hits.names(kept, cache)) (*writer)->on_names(names);
   if (auto ok = (*writer)->finish(); !ok) return ok.error();
   return (*writer)->stats().samples;

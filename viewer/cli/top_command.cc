@@ -50,16 +50,15 @@ class Top {
  public:
   explicit Top(const TopOptions& options)
       : options_(options),
-        library_(serve::open_store_library(store_directory(options.store), flush_daemon)),
+        directory_(store_directory(options.store)),
+        library_(serve::open_store_library(directory_, flush_daemon,
+                                           [this](const std::string& text) { damage_ = text; })),
         service_(*library_, {TAILOR_VERSION, {}}),
         filter_(options.filter) {}
 
   Result<query::Json> ask() {
     serve::FingerprintsRequest request;
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto window = std::chrono::duration<double>(options_.window_s);
-    request.filter.since_ns = static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(now - window).count());
+    request.filter.since_ns = since_ns();
     request.filter.ran_since = true;
     request.containing = filter_;
     request.limit = options_.limit;
@@ -73,6 +72,11 @@ class Top {
     queries = top_queries(*answer);
     return Ok{};
   }
+
+  // The list is of what the store knows beside the samples: whether these are damaged has to be looked for.
+  Status look_for_damage() { return library_->check({since_ns(), INT64_MAX}, Stop()); }
+  // Of what was looked at, and of what was read since; "": nothing is damaged.
+  std::string damage() const { return damage_.empty() ? "" : fmt::format("{}: {}", directory_, damage_); }
 
   // The plan of the query, or its IR: of all its runs, or of the last one that has samples.
   Result<ListingText> drill(const TopQuery& query, bool one, bool code, const Terminal& terminal) {
@@ -108,7 +112,16 @@ class Top {
   std::vector<TopQuery> queries;
 
  private:
+  std::uint64_t since_ns() const {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto window = std::chrono::duration<double>(options_.window_s);
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now - window).count());
+  }
+
   const TopOptions& options_;
+  const std::string directory_;
+  std::string damage_;
   std::unique_ptr<serve::Library> library_;
   serve::Service service_;
   std::string filter_;
@@ -121,6 +134,7 @@ class Interactive {
 
   int run() {
     if (Status done = top_.refresh(); !done.ok()) return complain(done.error());
+    if (Status looked = top_.look_for_damage(); !looked.ok()) return complain(looked.error());
     Screen screen;
     while (true) {
       draw(screen);
@@ -146,6 +160,11 @@ class Interactive {
     return out;
   }
 
+  std::vector<std::string> damage_lines(const Terminal& terminal) const {
+    if (top_.damage().empty()) return {};
+    return split_lines("\n" + wrap(escape(top_.damage(), terminal.ascii), terminal.width, 0));
+  }
+
   void draw(Screen& screen) {
     if (level_ > 0) {
       first_ = std::min(first_, text_.empty() ? 0 : text_.size() - 1);
@@ -155,7 +174,8 @@ class Interactive {
                          fmt::format("arrows: scroll   Enter: its code   l: {}   Backspace: back   q: quit",
                                      one_ ? "all runs" : "the last run"));
     }
-    const auto lines = top_lines(top_.queries, top_.window_ns(), top_.order, terminal(screen));
+    auto lines = top_lines(top_.queries, top_.window_ns(), top_.order, terminal(screen));
+    for (const std::string& line : damage_lines(terminal(screen))) lines.push_back(line);
     const std::size_t room = screen.height() > 3 ? screen.height() - 3 : 1;
     const std::size_t first = chosen_ + 1 > room ? chosen_ + 1 - room : 0;
     const std::string keys = "arrows: choose   Enter: its plan   s: order   /: filter   p: pause   q: quit";
@@ -232,17 +252,25 @@ class Interactive {
   bool one_ = false;  // the last run instead of all
 };
 
+Status tell_damage(Top& top) {
+  if (Status looked = top.look_for_damage(); !looked.ok()) return looked;
+  if (!top.damage().empty()) warn(top.damage());
+  return Ok{};
+}
+
 int run_top(const TopOptions& options) {
   Top top(options);
   if (options.json) {
     const auto answer = top.ask();
     if (!answer) return complain(answer.error());
+    if (Status told = tell_damage(top); !told.ok()) return complain(told.error());
     print_json(query::dump(*answer));
     return kOk;
   }
   if (!options.once && ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0)
     return Interactive(top, options).run();
   if (Status done = top.refresh(); !done.ok()) return complain(done.error());
+  if (Status told = tell_damage(top); !told.ok()) return complain(told.error());
   Terminal terminal = Terminal::detect();
   terminal.ascii = terminal.ascii || options.ascii;
   fmt::print("{}\n", top.title());

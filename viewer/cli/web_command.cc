@@ -114,9 +114,11 @@ int run_web(const WebOptions& options) {
   ::sigaddset(&signals, SIGINT);
   ::sigaddset(&signals, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const std::string directory = store_directory(options.store);
   std::unique_ptr<serve::Library> library =
-      options.file.empty() ? serve::open_store_library(store_directory(options.store), seldom(flush_daemon))
-                           : open_file(options.file);
+      options.file.empty()
+          ? serve::open_store_library(directory, seldom(flush_daemon), warn_of_damage(directory))
+          : open_file(options.file);
   // A file that is not there or no profile is told here, not in a page.
   const Stop stop;
   auto loaded = library->executions({}, stop);

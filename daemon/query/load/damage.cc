@@ -49,19 +49,31 @@ std::string end_text(const Profile& profile) {
   return out + " How much came after that is not known.";
 }
 
+std::string loss_text(const store::SaidLoss& loss) {
+  if (loss.blocks == 0) return "";
+  return fmt::format("While recording, {} blocks with {} samples could not be written: {}.", loss.blocks,
+                     loss.samples, loss.reason);
+}
+
+void add_sentence(std::string& text, const std::string& sentence) {
+  if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
+}
+
 }  // namespace
 
 std::string damage_text(const Profile& profile) {
-  const store::ReadReport& read = profile.read_report();
-  const store::SaidLoss& loss = profile.said_loss();
   std::string out;
-  const auto add = [&out](const std::string& sentence) { out += (out.empty() ? "" : " ") + sentence; };
-  if (has_holes(read)) add(holes_text(read));
-  if (!read.finished) add(end_text(profile));
-  if (loss.blocks > 0)
-    add(fmt::format("While recording, {} blocks with {} samples could not be written: {}.", loss.blocks,
-                    loss.samples, loss.reason));
-  if (const std::string left_out = profile.left_out_text(); !left_out.empty()) add(left_out);
+  if (has_holes(profile.read_report())) add_sentence(out, holes_text(profile.read_report()));
+  if (!profile.read_report().finished) add_sentence(out, end_text(profile));
+  add_sentence(out, loss_text(profile.said_loss()));
+  add_sentence(out, profile.left_out_text());
+  return out;
+}
+
+std::string damage_text(const store::ReadReport& read, const store::SaidLoss& loss) {
+  std::string out;
+  if (has_holes(read)) add_sentence(out, holes_text(read));
+  add_sentence(out, loss_text(loss));
   return out;
 }
 

@@ -6,6 +6,8 @@ import lzma
 import os
 import pathlib
 import pty
+import random
+import select
 import struct
 import subprocess
 import sys
@@ -29,21 +31,28 @@ def said(done):
     return done.stdout.decode(), done.stderr.decode()
 
 
-def spoil(profile, damaged):
-    """Flips one bit in the last block of what is beside the samples, which all are in one block."""
+def blocks_of(profile, kind):
+    """Where blocks of a kind begin, and how long their payloads are."""
+    data, at, out = profile.read_bytes(), FILE_HEADER, []
+    while at < len(data):
+        stored = int.from_bytes(data[at + 8:at + 12], "little")
+        if data[at + 4] == kind:
+            out.append((at, stored))
+        at += HEADER + stored
+    return out
+
+
+def spoil(profile, damaged, kind=None):
+    """Flips one bit in the middle block of a kind."""
     data = bytearray(profile.read_bytes())
-    magic, at, last = b"\xb7TBk", 0, None
-    while (at := data.find(magic, at)) >= 0:
-        kind, stored = data[at + 4], int.from_bytes(data[at + 8:at + 12], "little")
-        if kind == ACTIVITY:
-            last = (at, stored)
-        at += 4
-    at, stored = last
+    blocks = blocks_of(profile, ACTIVITY if kind is None else kind)
+    at, stored = blocks[len(blocks) // 2]
     data[at + HEADER + stored // 2] ^= 1
     damaged.write_bytes(data)
 
 
-ACTIVITY, HEADER = 5, 32
+FILE_HEADER, HEADER = 32, 32
+SAMPLES, ACTIVITY, SUMS = 4, 5, 8  # types of blocks
 # Commands that look at every sample, with what else they need.
 COMMANDS = {
     "report": ["--level", "function"], "flame": ["--functions"], "timeline": [], "sql": ["-q", "SELECT count(*) AS n FROM samples"],
@@ -76,6 +85,76 @@ def check_damage(folder, whole):
         fail(f"diff --json: {compared}")
     if run("diff", whole, whole, "--fail-if", "total>5%").returncode != 0:
         fail("a profile differs from itself")
+
+
+# All commands that read a profile, with what each of them needs: from the sums of samples, or from the samples.
+ALL_COMMANDS = (["report"], ["report", "--level", "function"], ["report", "--html", "-"], ["flame"], ["flame", "--functions"], ["flame", "--folded"],
+                ["timeline"], ["annotate"], ["memory"], ["iterations"], ["list"], ["list", "--plan-changes"], ["ab"], ["doctor"],
+                ["sql", "-q", "SELECT count(*) FROM damage"], ["sql", "--csv", "-q", "SELECT count(*) FROM samples"],
+                *(["export", "-o", "-", "--format", form] for form in ("csv", "folded", "pprof", "speedscope", "firefox", "perfetto", "otlp")))
+WITH_FILE = (["report"], ["report", "--level", "function"], ["flame"], ["timeline"], ["list"])  # whose JSON has `file` without a plan, too
+
+
+def many_samples(folder):
+    """A profile whose samples have sums beside them: an import of more samples than a block holds."""
+    data, profile, numbers = folder / "many.data", folder / "many.tailor", random.Random(1)
+    time, records = 1000, [perf_file.comm(1000, 7, "x")]
+    for _ in range(140_000):
+        time += numbers.randrange(1, 2_000_000)
+        records.append(perf_file.sample(time, 7, 7, 0x1000 + 16 * numbers.randrange(64)))
+    perf_file.write(data, records)
+    run("import", data, "-o", profile)
+    if len(blocks_of(profile, SAMPLES)) < 3 or not blocks_of(profile, SUMS):
+        fail("the profile has no sums, so that nobody passes over its samples")
+    return profile
+
+
+def shown_by_web(file):
+    """What `tailor web` says at its start."""
+    with subprocess.Popen([TAILOR, "web", str(file), "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as server:
+        server.stdout.readline()
+        server.terminate()
+        return server.stderr.read().decode()
+
+
+def check_every_command(folder, whole):
+    """One flipped bit, in samples that sums stand for and in the sums themselves: every command says it."""
+    damaged = folder / "flipped.tailor"
+    for file, kind, commands in ((whole, None, ALL_COMMANDS), (damaged, SAMPLES, ALL_COMMANDS), (damaged, SUMS, WITH_FILE)):
+        if kind is not None:
+            spoil(whole, damaged, kind)
+        what = "nothing damaged" if kind is None else f"a flipped bit in a block of type {kind}"
+        for command, *more in commands:
+            err = run(command, file, *more).stderr.decode()
+            if "built without the web page" in err:  # npm's packages could not be had
+                continue
+            if ("The profile is damaged" in err) != (kind is not None):
+                fail(f"{command} {' '.join(more)} with {what}: {err!r}")
+        for command, *more in WITH_FILE:
+            found = json.loads(run(command, file, "--json", *more).stdout)["file"]
+            if (found["damaged_spots"] == 1 and "damaged" in found["text"]) != (kind is not None):
+                fail(f"{command} --json {' '.join(more)} with {what}: {found}")
+        if ("The profile is damaged" in shown_by_web(file)) != (kind is not None):
+            fail(f"web with {what}")
+        rows = json.loads(run("sql", file, "--json", "-q", "SELECT damaged_spots FROM damage").stdout)
+        if [row["damaged_spots"] for row in rows] != ([] if kind is None else [1]):
+            fail(f"the table of damage with {what}: {rows}")
+        if ("damaged" in run("doctor", file, "--json").stdout.decode()) != (kind is not None):
+            fail(f"doctor --json with {what}")
+
+
+def check_gate(folder, whole):
+    """A gate judges nothing that is damaged."""
+    damaged = folder / "damaged.tailor"
+    spoil(whole, damaged)
+    for sides in ((whole, damaged), (damaged, whole)):
+        gate = run("diff", *sides, "--fail-if", "total>5%", "--fail-if", "plan")
+        if gate.returncode != 1 or "no condition of --fail-if" not in gate.stderr.decode():
+            fail(f"a gate on a damaged profile: {gate.returncode} {gate.stderr.decode()}")
+    spoil(whole, damaged, SAMPLES)
+    gate = run("diff", whole, damaged, "--fail-if", "total>5%")
+    if gate.returncode in (0, 4, 5) or "The profile is damaged" not in gate.stderr.decode():
+        fail(f"a gate on a profile with no sample left: {gate.returncode} {gate.stderr.decode()}")
 
 
 def check_cut(folder, whole):
@@ -139,21 +218,16 @@ def check_written(folder, whole):
             fail(f"{arguments[0]} on a full disk: {done.returncode} {done.stderr.decode()}")
 
 
-def on_terminal(*arguments):
-    """What a terminal gets."""
+def on_terminal(*arguments, by_name=()):
+    """What a terminal gets. `by_name`: it is no standard output, but named behind these arguments."""
     main, other = pty.openpty()
-    child = subprocess.Popen([TAILOR, *map(str, arguments)], stdout=other, stderr=subprocess.DEVNULL, env={**ENV, "TAILOR_PAGER": ""})
-    os.close(other)
+    named = [*by_name, os.ttyname(other)] if by_name else []
+    child = subprocess.Popen([TAILOR, *map(str, arguments), *named], stdout=subprocess.DEVNULL if by_name else other, stderr=subprocess.DEVNULL, env={**ENV, "TAILOR_PAGER": ""})
     got = b""
-    while True:
-        try:
-            piece = os.read(main, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        got += piece
-    child.wait()
+    while child.poll() is None or select.select([main], [], [], 0)[0]:
+        if select.select([main], [], [], 0.1)[0]:
+            got += os.read(main, 65536)
+    os.close(other)
     os.close(main)
     return got.replace(b"\r\n", b"\n")
 
@@ -172,6 +246,27 @@ def check_terminal(whole):
             fail(f"JSON on a terminal says something else: {shown!r}")
     if on_terminal("export", whole, "--format", "folded").decode().splitlines() != run("export", whole, "--format", "folded").stdout.decode().splitlines():
         fail("harmless lines were changed for a terminal")
+
+
+def check_hostile_names(folder):
+    """Names of a recording that a terminal would obey: an escape sequence, one of a single C1 character, and a reversal of what follows."""
+    data, name = folder / "hostile.data", "a\x1b[2J\x9b3\u202eb"
+    perf_file.write(data, [perf_file.comm(1000, 7, name), *(perf_file.sample(time, 7, 7, 0x1000) for time in range(2000, 2100))])
+    bad = [each.encode() for each in ("\x1b", "\x9b", "\u202e")]
+    levels = ["--levels", "process,function"]
+    for form, more in (("csv", []), ("folded", levels), ("speedscope", levels)):
+        arguments = ["export", data, "--format", form, *more]
+        piped = run(*arguments).stdout
+        if form != "folded" and bad[1] not in piped:
+            fail(f"{form}: a program does not get the name as it is: {piped[:300]!r}")
+        if form == "folded" and (b"a" not in piped or any(each in piped for each in bad)):
+            fail(f"{form}, which people look at in files: {piped[:300]!r}")
+        for shown in (on_terminal(*arguments), on_terminal(*arguments, by_name=["-o"])):
+            if not shown or any(each in shown for each in bad):
+                fail(f"{form} on a terminal: {shown[:300]!r}")
+    for binary in (on_terminal("export", data, "--format", "pprof"), on_terminal("export", data, "--format", "pprof", by_name=["-o"])):
+        if binary:
+            fail(f"a binary file on a terminal: {binary[:100]!r}")
 
 
 def check_whole_json(whole):
@@ -202,6 +297,8 @@ with tempfile.TemporaryDirectory() as folder:
     done = run("replay", folder / "journal", "-o", whole)
     assert done.returncode == 0, done.stderr
     check_damage(folder, whole)
+    check_every_command(folder, many_samples(folder))
+    check_gate(folder, whole)
     check_cut(folder, whole)
     check_cut_import(folder)
     check_piped_file(folder)
@@ -210,6 +307,7 @@ with tempfile.TemporaryDirectory() as folder:
     except PermissionError:
         print("skipped the full disk: no device can be made or used here")
     check_terminal(whole)
+    check_hostile_names(folder)
     check_whole_json(whole)
     check_ignored(whole)
 

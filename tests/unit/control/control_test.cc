@@ -2,6 +2,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "daemon/control/control_server.h"
@@ -167,6 +169,42 @@ TEST_F(ControlTest, AsManyClientsAreConnectedAsItIsTold) {
   }
 }
 
+constexpr uid_t kStranger = 65534;
+
+// Of this thread alone: the one of the C library is of all threads.
+bool become(uid_t user) {
+  return ::syscall(SYS_setresuid, -1, user, -1) == 0;
+}
+
+TEST_F(ControlTest, AUserWhoTakesAllPlacesPushesOutItsOwnConnectionsOnly) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can play another user";
+  start(4, [](const v1::ControlRequest&, const Peer&, const ControlServer::Promise&) {
+    v1::ControlReply reply;
+    reply.mutable_status()->set_pid(42);
+    return reply;
+  });
+  ASSERT_EQ(::chmod(directory.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  v1::ControlRequest request;
+  request.mutable_status();
+  auto ours = ControlClient::connect(path);
+  ASSERT_TRUE(ours.ok() && ours->ask(request).ok());
+  std::vector<ControlClient> theirs;
+  std::thread([&] {
+    ASSERT_TRUE(become(kStranger));
+    for (int i = 0; i < 20; ++i) {
+      auto client = ControlClient::connect(path);
+      ASSERT_TRUE(client.ok()) << client.error().message;
+      ASSERT_TRUE(client->ask(request).ok()) << i;
+      theirs.push_back(std::move(*client));
+    }
+  }).join();
+  EXPECT_TRUE(ours->ask(request).ok()) << "it was silent longest, and is another user's";
+  std::size_t alive = 0;
+  for (ControlClient& client : theirs) alive += client.ask(request).ok() ? 1 : 0;
+  EXPECT_EQ(alive, 3u);
+}
+
 // A report is promised, and everything else is answered at once.
 class LateTest : public ControlTest {
  protected:
@@ -283,6 +321,24 @@ TEST_F(LateTest, TooManyPromisesAreARefusalAndTheNextIsTaken) {
   EXPECT_EQ(json_at(waiting[3]), "done");
   const UniqueFd next = ask_for_report();
   EXPECT_EQ(count(), ControlServer::kMaxLate + 1);
+}
+
+TEST_F(LateTest, AUserIsPromisedItsShareAndTheOwnerGetsMore) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can play another user";
+  start_with(kForEver);
+  ASSERT_EQ(::chmod(directory.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  std::vector<UniqueFd> waiting;
+  std::thread([&] {
+    ASSERT_TRUE(become(kStranger));
+    for (std::size_t i = 0; i < ControlServer::kMaxLateOfUser; ++i) waiting.push_back(ask_for_report());
+    auto refused = ControlClient::connect(path)->ask(report);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, ErrorKind::kExhausted);
+    EXPECT_NE(refused.error().message.find("of your user"), std::string::npos) << refused.error().message;
+  }).join();
+  waiting.push_back(ask_for_report());
+  EXPECT_EQ(count(), ControlServer::kMaxLateOfUser + 1);
 }
 
 TEST_F(LateTest, WhoWaitsForAReplyIsNotTheSilentOne) {

@@ -4,13 +4,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/service.h"
+#include "daemon/store/block_reader.h"
+#include "daemon/store/file_io.h"
 #include "daemon/store/store_writer.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
@@ -62,6 +68,55 @@ class StoreLibraryTest : public testing::Test {
   std::unique_ptr<Service> service_;
   Stop stop_;
 };
+
+// Flips a bit in each block of samples.
+void spoil_samples(const std::string& directory) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() != ".data") continue;
+    auto input = store::open_file(entry.path().string());
+    ASSERT_TRUE(input);
+    store::ReadReport report;
+    store::BlockReader reader(**input, report);
+    ASSERT_TRUE(reader.open());
+    for (auto block = reader.next(); block && *block; block = reader.next()) {
+      if ((*block)->header.type != store::BlockType::kSamples) continue;
+      const auto at = static_cast<std::streamoff>((*block)->offset + store::kBlockHeaderSize);
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekg(at);
+      const auto byte = static_cast<char>(file.get() ^ 1);
+      file.seekp(at);
+      file.put(byte);
+    }
+  }
+}
+
+TEST_F(StoreLibraryTest, WhateverReadsWhatIsDamagedSaysSo) {
+  give([](profile::ProfileSink&) {});
+  for (const bool damaged : {false, true}) {
+    if (damaged) spoil_samples(directory_);
+    std::vector<std::string> told;
+    const auto library =
+        open_store_library(directory_, {}, [&](const std::string& text) { told.push_back(text); });
+    const auto was_told = [&] { return !std::exchange(told, {}).empty(); };
+    ASSERT_TRUE(library->load({Target::What::kProcess}, Detail::kSums, stop_, {}));
+    EXPECT_EQ(was_told(), damaged) << "a recording";
+    ASSERT_TRUE(library->load({Target::What::kNewest}, Detail::kSamples, stop_, {}));
+    EXPECT_EQ(was_told(), damaged) << "an execution";
+    ASSERT_TRUE(library->visit_slices({}, stop_, [](const query::Profile&) {}));
+    EXPECT_EQ(was_told(), damaged) << "slices";
+    ASSERT_TRUE(library->sums({}, stop_));
+    EXPECT_EQ(was_told(), damaged) << "sums by the hour";
+    ASSERT_TRUE(library->check({}, stop_));
+    ASSERT_EQ(told.size(), damaged ? 1u : 0u) << "checksums";
+    if (damaged) {
+      EXPECT_NE(told[0].find("1 spot is unreadable"), std::string::npos) << told[0];
+    }
+    told.clear();
+    // Nobody reads samples for a list.
+    ASSERT_TRUE(library->executions({}, stop_));
+    EXPECT_TRUE(told.empty());
+  }
+}
 
 TEST_F(StoreLibraryTest, WhoeverSeesEverythingSeesAllFingerprints) {
   give([](profile::ProfileSink&) {});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/load/damage.h"
 #include "daemon/query/load/profile.h"
 #include "daemon/store/block_reader.h"
 #include "daemon/store/file_writer.h"
@@ -128,6 +129,24 @@ std::string changed(const std::string& bytes, store::BlockType type,
   return out;
 }
 
+struct Place {
+  std::size_t begin, payload, end;
+};
+
+std::vector<Place> places_of(const std::string& bytes, store::BlockType type) {
+  store::MemoryInput input(bytes);
+  store::ReadReport report;
+  store::BlockReader reader(input, report);
+  EXPECT_TRUE(reader.open());
+  std::vector<Place> out;
+  for (auto block = reader.next(); block && *block; block = reader.next()) {
+    const std::size_t payload = (*block)->offset + store::kBlockHeaderSize;
+    if ((*block)->header.type == type)
+      out.push_back({(*block)->offset, payload, payload + (*block)->header.stored_size});
+  }
+  return out;
+}
+
 std::string one_more(std::string payload) {
   v1::SumsBlock block;
   EXPECT_TRUE(block.ParseFromString(payload));
@@ -167,6 +186,43 @@ TEST(Sums, StandForSamplesThatAreNotRead) {
   const Profile nothing = load(bad, {.from = 1, .to = 2, .keep_samples = true}, true);
   EXPECT_TRUE(nothing.read_report().clean());
   EXPECT_TRUE(nothing.samples().empty());
+}
+
+TEST(Sums, DoNotHideThatTheirSamplesAreDamaged) {
+  const std::string bytes = random_profile(2);
+  const Profile whole = load(bytes, {}, true);
+  ASSERT_FALSE(is_damaged(whole));
+  for (const store::BlockType type : {store::BlockType::kSamples, store::BlockType::kSums}) {
+    const std::vector<Place> places = places_of(bytes, type);
+    ASSERT_GT(places.size(), 3u);
+    for (std::size_t i = 0; i < places.size(); i += 4) {
+      const Place& place = places[i];
+      constexpr std::size_t kStoredSize = 8;  // where the header has it
+      for (const std::size_t at : {place.begin + kStoredSize, place.payload, place.end - 1}) {
+        std::string bad = bytes;
+        bad[at] = static_cast<char>(bad[at] ^ 4);
+        const Profile damaged = load(bad, {}, true);
+        EXPECT_TRUE(is_damaged(damaged)) << at;
+        EXPECT_NE(damage_text(damaged).find(std::to_string(place.begin)), std::string::npos)
+            << damage_text(damaged);
+        EXPECT_EQ(damaged.read_report().damaged_spots, 1u) << at;
+        // The others say what the damaged one says.
+        if (at >= place.payload) {
+          EXPECT_TRUE(same(whole.cells(), damaged.cells())) << at;
+          EXPECT_EQ(damaged.read_report().missing_samples, 0u) << at;
+        }
+      }
+    }
+  }
+}
+
+// Nobody reads it there.
+TEST(Sums, DamageOutsideOfTheTimeIsNotLookedFor) {
+  std::string bytes = random_profile(2);
+  const Place place = places_of(bytes, store::BlockType::kSamples)[2];
+  bytes[place.payload] = static_cast<char>(bytes[place.payload] ^ 4);
+  EXPECT_FALSE(is_damaged(load(bytes, {.from = 1, .to = 2}, true)));
+  EXPECT_TRUE(is_damaged(load(bytes, {}, true)));
 }
 
 // Samples that got another owner later are read one by one.
