@@ -150,11 +150,12 @@ bool Agent::continue_after_fork(const ThreadArea* mine) noexcept {
   return true;
 }
 
-void post_component(Agent& agent, std::uint32_t id, std::string_view name) noexcept {
-  agent.post({MessageKind::kComponentDeclare, 0, id, 0}, kFixedBound + name.size(), [&](FixedWire& body) {
-    body.number(1, id);
-    body.text(2, name);
-  });
+bool post_component(Agent& agent, std::uint32_t id, std::string_view name) noexcept {
+  return agent.post({MessageKind::kComponentDeclare, 0, id, 0}, kFixedBound + name.size(),
+                    [&](FixedWire& body) {
+                      body.number(1, id);
+                      body.text(2, name);
+                    });
 }
 
 void post_notice(Agent& agent, Notice kind) noexcept {

@@ -177,8 +177,8 @@ bool Agent::post_serialised(MessageHead head, std::span<const char> bytes, F f) 
   });
 }
 
-// Says that a component has this name. Any thread.
-void post_component(Agent& agent, std::uint32_t id, std::string_view name) noexcept;
+// Says that a component has this name. False: dropped and counted. Any thread.
+bool post_component(Agent& agent, std::uint32_t id, std::string_view name) noexcept;
 
 // Tells the daemon what was noticed, if it was. Any thread.
 void post_notice(Agent& agent, Notice kind) noexcept;

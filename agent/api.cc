@@ -306,10 +306,10 @@ uint32_t tailor_component_declare(const char* name) {
   Agent* agent = current();
   if (!agent || !name) return 0;
   std::string_view text = view(name, kMaxNameBytes);
-  auto found = agent->components().find_or_add(text);
-  if (found.is_new) post_component(*agent, found.id, text);
-  if (found.id == 0) agent->count_dropped();
-  return found.id;
+  const std::uint32_t id = agent->components().declare(
+      text, [&](std::uint32_t number) { return post_component(*agent, number, text); });
+  if (id == 0) agent->count_dropped();
+  return id;
 }
 
 void tailor_component_code(uint32_t component, const void* begin, const void* end) {
@@ -328,10 +328,9 @@ uint32_t tailor_region_kind_declare(const struct tailor_region_kind* kind) {
   Agent* agent = current();
   if (!agent || !kind || kind->size < sizeof(kind->size)) return 0;
   const tailor_region_kind whole = complete(*kind);
-  auto found = agent->region_kinds().find_or_add(whole);
-  if (!found.is_new) return found.id;
-  agent->post({MessageKind::kRegionKind, 0, found.id, whole.plan_id},
-              kFixedBound + view(whole.name, kMaxNameBytes).size(),
-              [&](FixedWire& body) { encode_region_kind(body, found.id, whole); });
-  return found.id;
+  return agent->region_kinds().declare(whole, [&](std::uint32_t number) {
+    return agent->post({MessageKind::kRegionKind, 0, number, whole.plan_id},
+                       kFixedBound + view(whole.name, kMaxNameBytes).size(),
+                       [&](FixedWire& body) { encode_region_kind(body, number, whole); });
+  });
 }

@@ -161,11 +161,11 @@ int start_changing(const tailor_agent_options& options) {
     return -EAGAIN;
   g_survives_fork = (options.flags & TAILOR_AGENT_SURVIVES_FORK) != 0;
   agent.region_kinds().forget();
+  // Names declared before a stop keep their numbers, so a daemon must hear of them again, and before anything
+  // that engine threads say of them.
+  agent.components().tell_all(
+      [&](std::uint32_t id, const char* name) { return post_component(agent, id, name); });
   g_current = &agent;
-  // Names declared before a stop keep their numbers, so a daemon must hear of them again.
-  for (std::uint32_t id = 1; id <= Components::kMax && agent.components().name(id); ++id) {
-    post_component(agent, id, agent.components().name(id));
-  }
   notice_not_kept(options.tag_strategy);
   for (std::size_t kind = 0; kind < kNotices; ++kind) post_notice(agent, static_cast<Notice>(kind));
   return 0;

@@ -4,6 +4,15 @@
 
 namespace tailor::agent {
 
+namespace {
+
+// Threads may declare one thing at once, and others speak of it after the first time: that one is its place.
+bool is_declaration(MessageKind kind) {
+  return kind == MessageKind::kComponentDeclare || kind == MessageKind::kRegionKind;
+}
+
+}  // namespace
+
 LiveSet::Outcome LiveSet::apply(const MessageView& message) {
   const MessageHead& head = message.head;
   switch (head.kind) {
@@ -26,6 +35,8 @@ LiveSet::Outcome LiveSet::keep(const MessageView& message) {
   // Said again: the newer message counts. There is only one barrier, the last.
   if (head.kind == MessageKind::kBarrier) {
     end_barrier(head.key);
+  } else if (is_declaration(head.kind) && say_again(message)) {
+    return Outcome::kKept;
   } else {
     end(head.kind, head.key);
   }
@@ -44,6 +55,21 @@ LiveSet::Outcome LiveSet::keep(const MessageView& message) {
   bytes_ += message.bytes.size();
   ++next_;
   return Outcome::kKept;
+}
+
+bool LiveSet::say_again(const MessageView& message) {
+  const auto index = index_.find(message.head.kind);
+  if (index == index_.end()) return false;
+  const auto found = index->second.find(message.head.key);
+  if (found == index->second.end()) return false;
+  Entry& there = entries_.at(found->second);
+  if (there.head.owner != message.head.owner) return false;
+  const std::size_t others = bytes_ - there.bytes.size();
+  if (others + message.bytes.size() > max_bytes_) return false;
+  there.bytes.assign(message.bytes.begin(), message.bytes.end());
+  there.head = message.head;
+  bytes_ = others + message.bytes.size();
+  return true;
 }
 
 LiveSet::Outcome LiveSet::end(MessageKind begin, std::uint64_t key) {

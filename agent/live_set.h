@@ -58,6 +58,8 @@ class LiveSet {
   using Index = std::unordered_map<std::uint64_t, Order>;
 
   Outcome keep(const MessageView& message);
+  // The newer message counts, in the place of the older one. False: there is none.
+  bool say_again(const MessageView& message);
   Outcome end(MessageKind begin, std::uint64_t key);
   void end_owned(std::uint64_t owner);
   void erase(Order order);

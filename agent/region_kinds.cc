@@ -16,31 +16,41 @@ std::uint64_t digest_of(const tailor_region_kind& kind) {
   Sha256Digest digest = sha256({wire.bytes().data(), wire.size()});
   std::uint64_t number = 0;
   std::memcpy(&number, digest.data(), sizeof(number));
-  return number != 0 ? number : 1;
+  return number;
 }
 
 }  // namespace
 
 RegionKinds::Found RegionKinds::find_or_add(const tailor_region_kind& kind) noexcept {
   if (kind.plan_id == 0) {
-    const std::uint64_t digest = digest_of(kind);
+    std::uint64_t digest = digest_of(kind) & ~kTold;
+    if (digest == 0) digest = kTold << 1;  // 0 is a free slot
     // At most half of the slots are taken, so a free one is found soon.
     for (std::uint32_t i = 0; i < kSlots; ++i) {
-      std::uint32_t at = static_cast<std::uint32_t>((digest + i) % kSlots);
+      std::uint32_t at = static_cast<std::uint32_t>(((digest >> 1) + i) % kSlots);
       std::uint64_t there = digests_[at].load(std::memory_order_acquire);
-      if (there == digest) return {at + 1, false};
+      if ((there & ~kTold) == digest) return {at + 1, (there & kTold) != 0};
       if (there != 0) continue;
       if (remembered_.fetch_add(1, std::memory_order_relaxed) >= kRemembered) {
         remembered_.fetch_sub(1, std::memory_order_relaxed);
         break;
       }
       if (digests_[at].compare_exchange_strong(there, digest, std::memory_order_acq_rel))
-        return {at + 1, true};
+        return {at + 1, false};
       remembered_.fetch_sub(1, std::memory_order_relaxed);
-      if (there == digest) return {at + 1, false};
+      if ((there & ~kTold) == digest) return {at + 1, (there & kTold) != 0};
     }
   }
-  return {next_.fetch_add(1, std::memory_order_relaxed) + 1, true};
+  // Only the caller knows this number, so nobody else can speak of it.
+  return {next_.fetch_add(1, std::memory_order_relaxed) + 1, false};
+}
+
+void RegionKinds::note_told(std::uint32_t id) noexcept {
+  if (id > kSlots) return;
+  std::atomic<std::uint64_t>& slot = digests_[id - 1];
+  std::uint64_t there = slot.load(std::memory_order_relaxed);
+  // It may be forgotten meanwhile; what another thread notes is the same.
+  if (there != 0) slot.compare_exchange_strong(there, there | kTold, std::memory_order_release);
 }
 
 void RegionKinds::forget() noexcept {

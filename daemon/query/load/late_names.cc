@@ -15,10 +15,6 @@ using profile::Quality;
 // Of one process; a runtime that makes more of it says the rest in vain.
 constexpr std::size_t kMostCodes = std::size_t{1} << 20;
 
-// Bounded work for code that is loaded at one address again and again: the oldest are forgotten.
-constexpr std::size_t kMostOfASpan = 4096;
-constexpr std::size_t kMostInSpans = std::size_t{1} << 24;
-
 constexpr std::size_t kNode = 64;  // of a map, about
 
 std::uint64_t size_of(const v1::CodeObject& code) {
@@ -67,7 +63,10 @@ void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code)
   const std::uint64_t size = size_of(code);
   if (code.told_by() == v1::TOLD_BY_AGENT || size == 0 || code.base() > UINT64_MAX - size) return;
   Process& process = processes_[id];
-  if (process.codes.size() >= kMostCodes) return;
+  if (process.codes.size() >= kMostCodes) {
+    ++refused_;
+    return;
+  }
   Code& kept = process.codes.emplace_back();
   kept.untimed = code.told_by() == v1::TOLD_BY_PERF_MAP;
   kept.id = code.id();
@@ -77,8 +76,7 @@ void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code)
   kept.end = code.base() + size;
   kept.of_agent = code.told_by() == profile::kToldByAgentLate;
   process.settled = false;
-  constexpr std::size_t kSpans = 2 * (sizeof(Span) + sizeof(std::uint32_t));  // where pieces do not overlap
-  bytes_ += sizeof kept + kSpans;
+  bytes_ += sizeof kept + LateSpans::kOfAPiece;
   ++codes_;
   if (kept.of_agent) {
     process.last_of[kept.id] = process.codes.size() - 1;
@@ -102,49 +100,18 @@ void LateNames::keep_rows(const v1::CodeObject& code, Code& kept) {
   bytes_ += kept.rows.capacity() * sizeof(Row);
 }
 
-// Cuts the address space at every begin and end.
 void LateNames::settle(Process& process) {
   process.settled = true;
-  process.spans.clear();
-  std::vector<std::uint64_t> cuts;
-  for (const Code& code : process.codes) {
-    cuts.push_back(code.begin);
-    cuts.push_back(code.end);
-  }
-  std::ranges::sort(cuts);
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<std::uint32_t> order(process.codes.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return process.codes[i].begin; });
-  std::vector<std::uint32_t> open;
-  std::size_t next = 0, kept = 0;
-  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
-    std::erase_if(open, [&](std::uint32_t c) { return process.codes[c].end <= cuts[i]; });
-    for (; next < order.size() && process.codes[order[next]].begin == cuts[i]; ++next) {
-      if (open.size() < kMostOfASpan) open.push_back(order[next]);
-    }
-    if (open.empty()) continue;
-    kept += open.size();
-    if (kept > kMostInSpans) continue;
-    sort_codes(process, process.spans.emplace_back(Span{cuts[i], cuts[i + 1], open}));
-  }
+  std::vector<LateSpans::Piece> pieces;
+  pieces.reserve(process.codes.size());
+  for (const Code& code : process.codes) pieces.push_back({code.begin, code.end, code.loaded, code.untimed});
+  process.spans = LateSpans(pieces);
 }
 
-void LateNames::sort_codes(const Process& process, Span& span) {
-  std::ranges::sort(span.codes);  // the order in which they were said
-  std::ranges::stable_sort(span.codes, {}, [&](std::uint32_t c) { return process.codes[c].loaded; });
-  const auto within = [&](std::uint32_t inner, std::uint32_t outer) {
-    const Code &a = process.codes[inner], &b = process.codes[outer];
-    return a.begin >= b.begin && a.end <= b.end && a.end - a.begin < b.end - b.begin;
-  };
-  // Those of a perf map come first, as they have no time.
-  const auto timed =
-      std::ranges::find_if(span.codes, [&](std::uint32_t c) { return !process.codes[c].untimed; });
-  auto best = span.codes.begin();
-  for (auto each = best; each != timed; ++each) {
-    if (!within(*best, *each)) best = each;
-  }
-  if (best != timed) std::rotate(best, std::next(best), timed);
+std::uint64_t LateNames::left_out() const {
+  std::uint64_t out = refused_;
+  for (const auto& [id, process] : processes_) out += process.spans.left_out();
+  return out;
 }
 
 const LateNames::Code* LateNames::find(ProcessId id, std::uint64_t address, TimeNs time) {
@@ -152,14 +119,9 @@ const LateNames::Code* LateNames::find(ProcessId id, std::uint64_t address, Time
   if (known == processes_.end() || address == 0) return nullptr;
   Process& process = known->second;
   if (!process.settled) settle(process);
-  const auto after = std::ranges::upper_bound(process.spans, address, {}, &Span::begin);
-  if (after == process.spans.begin() || address >= std::prev(after)->end) return nullptr;
-  const Span& span = *std::prev(after);
-  // The last that was loaded by then.
-  const auto later = std::ranges::upper_bound(span.codes, time, {},
-                                              [&](std::uint32_t c) { return process.codes[c].loaded; });
-  if (later == span.codes.begin()) return nullptr;
-  const Code& code = process.codes[*std::prev(later)];
+  const auto found = process.spans.find(address, time);
+  if (!found) return nullptr;
+  const Code& code = process.codes[*found];
   if (code.unloaded <= time) return nullptr;
   return &code;
 }

@@ -11,6 +11,7 @@
 
 #include "daemon/profile/sink.h"
 #include "daemon/query/load/late_plans.h"
+#include "daemon/query/load/late_spans.h"
 #include "proto/base/ids.h"
 
 namespace tailor::query {
@@ -47,6 +48,8 @@ class LateNames {
     TimeNs loaded = kTimeMin;
   };
   std::optional<CodeAt> code_at(ProcessId process, std::uint64_t address, TimeNs time);
+  // Pieces of code that have no name where they should: there are too many at one place, or of one process.
+  std::uint64_t left_out() const;
   bool knows(ProcessId process) const { return processes_.contains(process); }
   // Whether any code or plan of the process came late.
   bool came_late(ProcessId process) const;
@@ -65,23 +68,17 @@ class LateNames {
     LevelIndex level = 0;
     std::vector<Row> rows;
   };
-  // A piece of the address space, and the pieces of code that were ever there.
-  struct Span {
-    std::uint64_t begin = 0, end = 0;
-    std::vector<std::uint32_t> codes;  // by load; of a perf map the one that counts is the last
-  };
   struct Process {
     std::vector<Code> codes;
     std::unordered_map<CodeId, std::size_t> last_of;  // of an agent's ids: the last of `codes`
     std::unordered_map<PlanId, LevelIndex> lowest;    // levels of its plans
     std::unordered_map<ExecutionHandle, PlanId> plans;
-    std::vector<Span> spans;  // by begin, disjoint; made of `codes` at the first question
+    LateSpans spans;  // of `codes`; made at the first question
     bool settled = false;
   };
 
   bool apply_code(profile::SampleRecord& sample);
   static void settle(Process& process);
-  static void sort_codes(const Process& process, Span& span);
   // NULL: none.
   const Code* find(ProcessId process, std::uint64_t address, TimeNs time);
   const Code* find_planned(ProcessId process, std::uint64_t address, TimeNs time);
@@ -94,6 +91,7 @@ class LateNames {
   LatePlans plans_;
   std::map<ProcessId, Process> processes_;
   std::size_t codes_ = 0;
+  std::uint64_t refused_ = 0;  // beyond what is kept of one process
   std::size_t bytes_ = 0;
 };
 

@@ -199,6 +199,11 @@ std::string Profile::left_out_text() const {
   }
   if (left_out().size() > kMost)
     out += fmt::format(" Something is left out of {} more processes.", left_out().size() - kMost);
+  if (data_->late_left_out > 0)
+    out += fmt::format(
+        "{}{} pieces of generated code have no name at some place: more lay there, or in one process, than "
+        "are kept.",
+        out.empty() ? "" : " ", data_->late_left_out);
   return out;
 }
 

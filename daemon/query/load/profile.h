@@ -199,6 +199,7 @@ class Profile {
     store::SaidLoss loss;
     TimeNs last_time = kTimeMin;
     std::map<ProcessId, LeftOut> left_out;
+    std::uint64_t late_left_out = 0;  // pieces of code that LateNames left out
   };
 
  private:

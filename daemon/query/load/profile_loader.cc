@@ -419,6 +419,7 @@ Status ProfileLoader::may_go_on(std::uint64_t read) {
 
 Profile ProfileLoader::finish() {
   if (shares_) data_->left_out = shares_->left_out();
+  if (names_are_whole_) data_->late_left_out = names_.left_out();
   if (slicer_) {
     finish_slices();
   } else {

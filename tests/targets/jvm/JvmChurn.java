@@ -52,25 +52,37 @@ public class JvmChurn {
   public static void main(String[] arguments) throws Exception {
     long end = System.nanoTime() + (long) (Double.parseDouble(arguments[0]) * 1e9);
     long middle = (System.nanoTime() + end) / 2;
-    long odd = 0, even = 0, x = 1, generations = 0;
+    long odd = 0, even = 0, reading = 0, firstOdd = 0, firstEven = 0, x = 1, generations = 0;
     String keptThen = null;
     while (System.nanoTime() < end) {
       Generation generation = new Generation();
       LongUnaryOperator first = generation.make(Odd.class), second = generation.make(Even.class);
+      // The first calls of a method also link it and begin in the interpreter, with -Xcomp as well.
+      long start = CLOCK.getCurrentThreadCpuTime();
+      for (int i = 0; i < 10; ++i) x = first.applyAsLong(x);
+      long linked = CLOCK.getCurrentThreadCpuTime();
+      for (int i = 0; i < 10; ++i) x = second.applyAsLong(x);
+      firstOdd += linked - start;
+      firstEven += CLOCK.getCurrentThreadCpuTime() - linked;
       for (int i = 0; i < 300; ++i) {
+        // Each difference of two readings holds what one reading takes. With nothing between them it is that alone.
+        long empty = CLOCK.getCurrentThreadCpuTime();
         long before = CLOCK.getCurrentThreadCpuTime();
         for (int j = 0; j < 3; ++j) x = first.applyAsLong(x);
         long between = CLOCK.getCurrentThreadCpuTime();
         x = second.applyAsLong(x);
+        long after = CLOCK.getCurrentThreadCpuTime();
+        reading += before - empty;
         odd += between - before;
-        even += CLOCK.getCurrentThreadCpuTime() - between;
+        even += after - between;
       }
       ++generations;
       // Code goes with its classes, and they with a collection.
       if (generations % 20 == 0) System.gc();
       if (keptThen == null && System.nanoTime() > middle) keptThen = kept();
     }
-    System.out.println("{\"odd\": " + odd + ", \"even\": " + even + ", \"generations\": " + generations + ", \"then\": " + keptThen
+    System.out.println("{\"odd\": " + odd + ", \"even\": " + even + ", \"reading\": " + reading + ", \"firstOdd\": " + firstOdd
+        + ", \"firstEven\": " + firstEven + ", \"generations\": " + generations + ", \"then\": " + keptThen
         + ", \"now\": " + kept() + ", \"x\": " + x + "}");
   }
 }

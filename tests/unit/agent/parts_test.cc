@@ -2,13 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
+#include <memory>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "agent/background.h"
 #include "agent/components.h"
 #include "agent/live_set.h"
 #include "agent/plan_slots.h"
+#include "agent/region_kinds.h"
 #include "agent/thread_area.h"
 #include "agent/utf8.h"
 
@@ -70,16 +77,115 @@ TEST(PlanSlots, ThreadsNeverShareASlot) {
   }
 }
 
+// Declares, and notes the numbers that were told.
+struct Declarer {
+  std::vector<std::uint32_t> told;
+  bool has_room = true;
+  auto tell() {
+    return [this](std::uint32_t id) {
+      told.push_back(id);
+      return has_room;
+    };
+  }
+};
+
 TEST(Components, ANameKeepsItsNumber) {
   auto components = std::make_unique<Components>();
-  EXPECT_EQ(components->find_or_add("parse").id, 1u);
-  EXPECT_EQ(components->find_or_add("compile").id, 2u);
-  auto again = components->find_or_add("parse");
-  EXPECT_EQ(again.id, 1u);
-  EXPECT_FALSE(again.is_new);
-  for (std::uint32_t i = 2; i < Components::kMax; ++i) components->find_or_add("c" + std::to_string(i));
-  EXPECT_EQ(components->find_or_add("one too many").id, 0u);
-  EXPECT_EQ(components->find_or_add("compile").id, 2u);
+  Declarer each;
+  EXPECT_EQ(components->declare("parse", each.tell()), 1u);
+  EXPECT_EQ(components->declare("compile", each.tell()), 2u);
+  EXPECT_EQ(components->declare("parse", each.tell()), 1u);
+  EXPECT_THAT(each.told, ::testing::ElementsAre(1, 2));
+  for (std::uint32_t i = 2; i < Components::kMax; ++i)
+    components->declare("c" + std::to_string(i), each.tell());
+  EXPECT_EQ(components->declare("one too many", each.tell()), 0u);
+  EXPECT_EQ(components->declare("compile", each.tell()), 2u);
+  EXPECT_EQ(each.told.size(), Components::kMax);
+}
+
+TEST(Components, AreAllToldAgain) {
+  auto components = std::make_unique<Components>();
+  Declarer each;
+  components->declare("parse", each.tell());
+  components->declare("compile", each.tell());
+  std::vector<std::string> names;
+  components->tell_all([&](std::uint32_t id, const char* name) {
+    names.emplace_back(name);
+    return id != 2;  // of the second there was no room for the message
+  });
+  EXPECT_THAT(names, ::testing::ElementsAre("parse", "compile"));
+  components->declare("parse", each.tell());
+  components->declare("compile", each.tell());
+  EXPECT_THAT(each.told, ::testing::ElementsAre(1, 2, 2));
+}
+
+// declare(tell) of one thing by two threads, of which the first is held up while it tells. The second may
+// neither have the number untold nor wait.
+template <typename Declare>
+void check_that_nobody_has_it_untold(Declare declare) {
+  constexpr auto kPatience = std::chrono::seconds(10);
+  std::promise<void> telling, done;
+  std::uint32_t first = 0;
+  std::thread slow([&] {
+    first = declare([&](std::uint32_t) {
+      telling.set_value();
+      return done.get_future().wait_for(kPatience) == std::future_status::ready;
+    });
+  });
+  ASSERT_EQ(telling.get_future().wait_for(kPatience), std::future_status::ready);
+  Declarer other;
+  const std::uint32_t second = declare(other.tell());
+  EXPECT_THAT(other.told, ::testing::ElementsAre(second)) << "it has a number that nobody told";
+  done.set_value();
+  slow.join();
+  EXPECT_EQ(first, second);
+  declare(other.tell());
+  EXPECT_EQ(other.told.size(), 1u) << "it was told";
+}
+
+// What found no room in the queue is told by the next who declares it.
+template <typename Declare>
+void check_that_it_is_told_until_it_is_queued(Declare declare) {
+  Declarer full, next;
+  full.has_room = false;
+  const std::uint32_t id = declare(full.tell());
+  declare(full.tell());
+  EXPECT_THAT(full.told, ::testing::ElementsAre(id, id));
+  declare(next.tell());
+  declare(next.tell());
+  EXPECT_THAT(next.told, ::testing::ElementsAre(id));
+}
+
+TEST(Components, NobodyHasANumberBeforeItIsTold) {
+  auto components = std::make_unique<Components>();
+  check_that_nobody_has_it_untold([&](auto tell) { return components->declare("parse", tell); });
+  check_that_it_is_told_until_it_is_queued([&](auto tell) { return components->declare("plan", tell); });
+}
+
+tailor_region_kind column(const char* name, std::uint64_t plan = 0) {
+  return {sizeof(tailor_region_kind), name, TAILOR_REGION_COLUMN, plan, 0, 0, 8};
+}
+
+TEST(RegionKinds, NobodyHasANumberBeforeItIsTold) {
+  auto kinds = std::make_unique<RegionKinds>();
+  check_that_nobody_has_it_untold([&](auto tell) { return kinds->declare(column("a"), tell); });
+  check_that_it_is_told_until_it_is_queued([&](auto tell) { return kinds->declare(column("b"), tell); });
+  Declarer each;
+  EXPECT_NE(kinds->declare(column("a"), each.tell()), kinds->declare(column("b"), each.tell()));
+  EXPECT_THAT(each.told, ::testing::IsEmpty());
+}
+
+TEST(RegionKinds, AreNewOfEachPlanAndAfterAStop) {
+  auto kinds = std::make_unique<RegionKinds>();
+  Declarer each;
+  const std::uint32_t first = kinds->declare(column("a", 7), each.tell());
+  const std::uint32_t second = kinds->declare(column("a", 7), each.tell());
+  EXPECT_NE(first, second);
+  const std::uint32_t kept = kinds->declare(column("a"), each.tell());
+  EXPECT_THAT(each.told, ::testing::ElementsAre(first, second, kept));
+  kinds->forget();
+  EXPECT_EQ(kinds->declare(column("a"), each.tell()), kept);
+  EXPECT_EQ(each.told.size(), 4u);
 }
 
 LiveSet::Outcome apply(LiveSet& live, MessageKind kind, std::uint64_t key, std::uint64_t owner = 0) {
@@ -129,6 +235,24 @@ TEST(LiveSet, SaidAgainCountsOnce) {
   EXPECT_EQ(live.size(), 2u);
   live.end_barrier(2);
   EXPECT_EQ(live.size(), 1u);
+}
+
+// Threads that declare one thing at once say it once each, and speak of it in between.
+TEST(LiveSet, WhatIsDeclaredAgainKeepsItsPlace) {
+  for (MessageKind kind : {MessageKind::kComponentDeclare, MessageKind::kRegionKind}) {
+    LiveSet live;
+    using Outcome = LiveSet::Outcome;
+    EXPECT_EQ(apply(live, kind, 1), Outcome::kKept);
+    EXPECT_EQ(apply(live, MessageKind::kComponentCode, 9), Outcome::kKept);
+    const std::string newer(40, 'n');
+    EXPECT_EQ(live.apply({{kind, 0, 1, 0}, newer}), Outcome::kKept);
+    EXPECT_THAT(keys(live), ::testing::ElementsAre(1, 9));
+    EXPECT_EQ(live.bytes(), 140u);
+    live.for_each_from(0, [&](LiveSet::Order, const LiveSet::Entry& first) {
+      EXPECT_EQ(std::string(first.bytes.begin(), first.bytes.end()), newer);
+      return false;
+    });
+  }
 }
 
 TEST(LiveSet, StaysSmallUnderChurn) {

@@ -1,11 +1,15 @@
 #include "daemon/query/load/late_names.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "daemon/profile/told_by.h"
+#include "daemon/query/load/damage.h"
+#include "daemon/query/load/profile_loader.h"
 
 namespace tailor::query {
 namespace {
@@ -96,6 +100,46 @@ TEST(LateNames, OfEntriesOfAMapThatAreNotWithinEachOtherTheLaterCounts) {
   EXPECT_EQ(names.code_at(kOwner, 0x1010, 5)->id, CodeId{2});
   EXPECT_EQ(names.code_at(kOwner, 0x10d0, 5)->id, CodeId{3});
   EXPECT_EQ(names.code_at(kOwner, 0x1110, 5)->id, CodeId{3});
+}
+
+TEST(LateNames, OfVeryManyNamesOfOneAddressTheLastCounts) {
+  constexpr CodeId kMany = 50'000;
+  LateNames names;
+  for (CodeId id = 1; id <= kMany; ++id)
+    names.on_code(kOwner, 0, code(id, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
+  EXPECT_EQ(names.code_at(kOwner, 0x1010, 5)->id, kMany);
+  EXPECT_EQ(names.left_out(), 0u) << "perf has one of them, too";
+}
+
+TEST(LateNames, OfVeryMuchCodeAtOneAddressTheOldestIsLeftOutAndCounted) {
+  constexpr CodeId kMany = 50'000, kKept = 4096;
+  LateNames names;
+  for (CodeId id = 1; id <= kMany; ++id)
+    names.on_code(kOwner, static_cast<TimeNs>(id), code(id, 0x1000, 0x100, "f", v1::TOLD_BY_JITDUMP));
+  const auto id_at = [&](CodeId time) {
+    const auto found = names.code_at(kOwner, 0x1010, static_cast<TimeNs>(time));
+    return found ? found->id : 0;
+  };
+  EXPECT_EQ(id_at(kMany + 5), kMany);
+  EXPECT_EQ(id_at(kMany - kKept + 1), kMany - kKept + 1);
+  EXPECT_EQ(id_at(kMany - kKept), CodeId{0});
+  EXPECT_EQ(names.left_out(), kMany - kKept);
+}
+
+TEST(LateNames, AReportSaysHowMuchCodeIsLeftOut) {
+  const auto tell = [](ProfileLoader& loader) {
+    for (CodeId id = 1; id <= 5000; ++id)
+      loader.on_code(kOwner, static_cast<TimeNs>(id), code(id, 0x1000, 0x100, "f", v1::TOLD_BY_JITDUMP));
+    const profile::SampleRecord one = sample(0x1010, 6000);
+    loader.on_samples({&one, 1});
+  };
+  ProfileLoader first{LoadOptions()};
+  tell(first);
+  ASSERT_TRUE(first.learned_late());
+  ProfileLoader again(LoadOptions(), std::move(first));
+  tell(again);
+  EXPECT_THAT(damage_text(again.finish()),
+              testing::HasSubstr("904 pieces of generated code have no name at some place"));
 }
 
 TEST(LateNames, CodeOfADumpCountsFromItsTimeUntilOtherCodeIsThere) {
