@@ -1,9 +1,9 @@
 // What a recorder itself says of losses.
 //
-// At its end perf (of Linux 6.1 and newer) reads what each event lost so far (PERF_FORMAT_LOST), and writes that
-// as a PERF_RECORD_LOST_SAMPLES. These are the losses that the kernel told by PERF_RECORD_LOST already, and those
-// of the end, for which it had no occasion. So the two must not be added. Samples that a filter of the recorder
-// dropped come in such records as well: nobody lost them.
+// At its end perf (of Linux 6.1 and newer) reads what each event lost so far (PERF_FORMAT_LOST), and writes
+// that as a PERF_RECORD_LOST_SAMPLES. These are the losses that the kernel told by PERF_RECORD_LOST already,
+// and those of the end, for which it had no occasion. So the two must not be added. Samples that a filter of
+// the recorder dropped come in such records as well: nobody lost them.
 //
 // Sans I/O; bytes are not trusted.
 #pragma once

@@ -192,8 +192,8 @@ Status PerfFeed::flush(TimeNs time) {
   return Ok{};
 }
 
-// The kernel tells of losses when there is room again. What the recorder counted beyond that comes as one more
-// record of it.
+// The kernel tells of losses when there is room again. What the recorder counted beyond that comes as one
+// more record of it.
 Status PerfFeed::tell_losses() {
   const std::uint64_t told = pipeline_.total().lost_ring;
   if (losses_.lost() <= told) return Ok{};

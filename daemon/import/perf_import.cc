@@ -137,8 +137,8 @@ void note_reading(const PerfFeed& feed, const profile::Accounting& total, std::v
                                 feed.rewriter().unknown_members()));
   if (feed.untold_losses() > 0)
     notes.push_back(
-        fmt::format("the recorder counted {} lost samples of which no record tells: those of its end, and with "
-                    "--switch-output those of the files before",
+        fmt::format("the recorder counted {} lost samples of which no record tells: those of its end, and "
+                    "with --switch-output those of the files before",
                     feed.untold_losses()));
   if (feed.losses().filtered() > 0)
     notes.push_back(

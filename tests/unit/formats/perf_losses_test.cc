@@ -12,7 +12,7 @@ using test::RecordBytes;
 
 constexpr std::uint16_t kByFilter = 1 << 15;
 
-perf_event_attr attr_of(std::uint64_t more = 0) {
+perf_event_attr event_with(std::uint64_t more = 0) {
   perf_event_attr attr{};
   attr.size = sizeof attr;
   attr.type = PERF_TYPE_SOFTWARE;
@@ -28,23 +28,23 @@ RecordBytes lost_samples(std::uint64_t count, std::uint32_t thread, std::uint64_
 
 TEST(PerfLosses, TheRecordersHaveNeitherThreadNorTime) {
   PerfLosses losses;
-  EXPECT_TRUE(losses.take(lost_samples(5, 0, 0).done(), attr_of()));
-  EXPECT_FALSE(losses.take(lost_samples(7, 0, 100).done(), attr_of())) << "of the kernel, on an idle CPU";
-  EXPECT_FALSE(losses.take(lost_samples(7, 9, 0).done(), attr_of()));
+  EXPECT_TRUE(losses.take(lost_samples(5, 0, 0).done(), event_with()));
+  EXPECT_FALSE(losses.take(lost_samples(7, 0, 100).done(), event_with())) << "of the kernel, on an idle CPU";
+  EXPECT_FALSE(losses.take(lost_samples(7, 9, 0).done(), event_with()));
   EXPECT_EQ(losses.lost(), 5u);
 }
 
 TEST(PerfLosses, TheyMayHaveTheIdOfTheirEvent) {
   PerfLosses losses;
-  EXPECT_TRUE(losses.take(lost_samples(5, 0, 0).u64(814).done(), attr_of(PERF_SAMPLE_ID)));
+  EXPECT_TRUE(losses.take(lost_samples(5, 0, 0).u64(814).done(), event_with(PERF_SAMPLE_ID)));
   EXPECT_TRUE(losses.take(lost_samples(6, 0, 0).u64(0).u64(815).done(),
-                          attr_of(PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)));
+                          event_with(PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)));
   EXPECT_EQ(losses.lost(), 11u);
 }
 
 TEST(PerfLosses, WhatAFilterLeftOutIsNotLost) {
   PerfLosses losses;
-  EXPECT_TRUE(losses.take(lost_samples(5, 0, 0, kByFilter).done(), attr_of()));
+  EXPECT_TRUE(losses.take(lost_samples(5, 0, 0, kByFilter).done(), event_with()));
   EXPECT_EQ(losses.lost(), 0u);
   EXPECT_EQ(losses.filtered(), 5u);
 }
@@ -53,9 +53,9 @@ TEST(PerfLosses, WhatDoesNotFitIsNotTaken) {
   PerfLosses losses;
   const std::vector<std::byte> whole = lost_samples(5, 0, 0).done();
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_FALSE(losses.take(PerfBytes(whole).first(size), attr_of())) << size;
-  EXPECT_FALSE(losses.take(lost_samples(5, 0, 0).u64(0).done(), attr_of()));
-  perf_event_attr nameless = attr_of();
+    EXPECT_FALSE(losses.take(PerfBytes(whole).first(size), event_with())) << size;
+  EXPECT_FALSE(losses.take(lost_samples(5, 0, 0).u64(0).done(), event_with()));
+  perf_event_attr nameless = event_with();
   nameless.sample_type = PERF_SAMPLE_IP;
   EXPECT_FALSE(losses.take(RecordBytes(PERF_RECORD_LOST_SAMPLES, 0).u64(5).done(), nameless));
   EXPECT_EQ(losses.lost(), 0u);
@@ -66,7 +66,7 @@ PerfData lossy(std::uint64_t last) {
   std::vector<std::byte> file;
   for (const std::uint64_t word : {std::uint64_t{0x32454C4946524550}, std::uint64_t{16}})
     test::append(file, std::as_bytes(std::span(&word, 1)));
-  const perf_event_attr attr = attr_of();
+  const perf_event_attr attr = event_with();
   test::append(
       file, RecordBytes(64, 0).raw({reinterpret_cast<const char*>(&attr), sizeof attr}).u64(1).done());
   test::append(file, RecordBytes(PERF_RECORD_LOST, 0).u64(1).u64(40).u32(9).u32(9).u64(100).done());
