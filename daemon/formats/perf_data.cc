@@ -7,6 +7,7 @@
 
 #include "daemon/capture/select/event_spec.h"
 #include "daemon/formats/perf_event_name.h"
+#include "daemon/formats/perf_losses.h"
 #include "daemon/formats/perf_rewrite.h"
 #include "daemon/profile/accounting.h"
 #include "proto/base/errors.h"
@@ -49,6 +50,9 @@ class Decoding : public PerfRecords::Taker {
     decoder_->decode(rewritten_, data_.batch);
     return Ok{};
   }
+  bool recorders_losses(PerfBytes record) override {
+    return !data_.events.empty() && losses_.take(record, data_.events.front().attr);
+  }
   Status event(PerfAttr attr) override {
     ids_ += attr.ids.size();
     if (Status few = check_perf_counts(data_.events.size() + 1, ids_); !few) return few;
@@ -75,6 +79,7 @@ class Decoding : public PerfRecords::Taker {
     }
     (void)perf_data_layout(data_.events, how_, data_.sources);  // names come late
     if (decoder_) data_.counts = decoder_->counts();
+    data_.counts.lost = std::max(data_.counts.lost, losses_.lost());
     data_.counts.malformed += rewriter_.dropped();
     data_.unknown_members = rewriter_.unknown_members();
     return Ok{};
@@ -84,6 +89,7 @@ class Decoding : public PerfRecords::Taker {
   PerfData& data_;
   PerfLayoutOptions how_;
   PerfRewriter rewriter_;
+  PerfLosses losses_;
   std::vector<std::byte> rewritten_;
   std::optional<RecordDecoder> decoder_;
   std::unordered_map<std::uint64_t, std::size_t> event_of_;  // by id

@@ -88,6 +88,8 @@ class PerfRecords {
     virtual ~Taker() = default;
     // Whole records of the kernel, in the order of the file, as many as came together.
     virtual Status kernel_records(PerfBytes bytes) = 0;
+    // A PERF_RECORD_LOST_SAMPLES. True: it is the recorder's own (PerfLosses), else it comes with the others.
+    virtual bool recorders_losses(PerfBytes record) = 0;
     // An event is announced (pipe mode).
     virtual Status event(PerfAttr attr) = 0;
     // The name of the event that has that id.

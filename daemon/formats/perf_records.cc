@@ -131,6 +131,13 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
     }
     if (size > bytes.size() - at) break;
     if (header.type < kToolRecords) {
+      const bool own =
+          header.type == PERF_RECORD_LOST_SAMPLES && taker_.recorders_losses(bytes.subspan(at, size));
+      if (own) {
+        if (Status given = hand_over(); !given) return given.error();
+        ++tool_records_;
+        kernel_from = at + size;
+      }
       at += size;
       continue;
     }

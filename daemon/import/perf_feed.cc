@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/capture/decode/told_record.h"
 #include "daemon/formats/perf_event_name.h"
 #include "daemon/formats/perf_kernel.h"
 #include "proto/base/errors.h"
@@ -81,6 +82,14 @@ void PerfFeed::describe(const formats::PerfDescription& text) {
   }
 }
 
+// Of all records. It says anew what the sources are.
+capture::RingLayout PerfFeed::layout() {
+  capture::RingLayout out = formats::perf_data_layout(events_, how_, info_.sources);
+  out.ring = kRing;
+  out.pid = 0;  // of no process in particular
+  return out;
+}
+
 Status PerfFeed::tell_events() {
   if (told_) return Ok{};
   // What came before is of the events before.
@@ -97,9 +106,7 @@ Status PerfFeed::tell_events() {
   rewriter_.set_events(events_);
   how_.rewritten = rewriter_.needed();
   how_.arch = description_.arch;
-  capture::RingLayout layout = formats::perf_data_layout(events_, how_, info_.sources);
-  layout.ring = kRing;
-  layout.pid = 0;  // of no process in particular
+  const capture::RingLayout layout = this->layout();
   pipeline_.on_recording(info_);
   const std::uint64_t refused = pipeline_.stats().refused_rings;
   pipeline_.on_ring(layout);
@@ -119,6 +126,10 @@ Status PerfFeed::kernel_records(formats::PerfBytes bytes) {
   if (how_.rewritten) return rewritten(bytes);
   chunk_.bytes.insert(chunk_.bytes.end(), bytes.begin(), bytes.end());
   return chunk_.bytes.size() < kLeastPiece ? Ok{} : deliver();
+}
+
+bool PerfFeed::recorders_losses(formats::PerfBytes record) {
+  return !events_.empty() && losses_.take(record, events_.front().attr);
 }
 
 Status PerfFeed::rewritten(formats::PerfBytes bytes) {
@@ -181,8 +192,20 @@ Status PerfFeed::flush(TimeNs time) {
   return Ok{};
 }
 
+// The kernel tells of losses when there is room again. What the recorder counted beyond that comes as one
+// more record of it.
+Status PerfFeed::tell_losses() {
+  const std::uint64_t told = pipeline_.total().lost_ring;
+  if (losses_.lost() <= told) return Ok{};
+  untold_ = losses_.lost() - told;
+  if (Status known = tell_events(); !known) return known;
+  chunk_.bytes = capture::lost_record(layout(), std::max(pipeline_.newest(), TimeNs{0}), untold_);
+  return deliver();
+}
+
 Status PerfFeed::finish() {
   if (Status delivered = deliver(); !delivered) return delivered;
+  if (Status told = tell_losses(); !told) return told;
   if (Status done = flush(kTimeMax - 1); !done) return done;
   for (std::size_t i = 0; i < events_.size() && i < info_.sources.size(); ++i)
     info_.sources[i].name = events_[i].name;

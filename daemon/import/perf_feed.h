@@ -15,6 +15,7 @@
 
 #include "daemon/capture/decode/ring_chunk.h"
 #include "daemon/formats/perf_data.h"
+#include "daemon/formats/perf_losses.h"
 #include "daemon/formats/perf_rewrite.h"
 #include "daemon/import/agent_words.h"
 #include "daemon/import/observing_sink.h"
@@ -39,6 +40,7 @@ class PerfFeed : public formats::PerfRecords::Taker {
   void describe(const formats::PerfDescription& text);
 
   Status kernel_records(formats::PerfBytes bytes) override;
+  bool recorders_losses(formats::PerfBytes record) override;
   Status event(formats::PerfAttr attr) override;
   void event_name(std::uint64_t id, std::string name) override;
   void described(const formats::PerfDescription& so_far) override { describe(so_far); }
@@ -59,6 +61,9 @@ class PerfFeed : public formats::PerfRecords::Taker {
   const std::string& kernel_anchor() const { return kernel_anchor_; }
   const std::string& kernel_build_id() const { return kernel_build_id_; }
   const formats::PerfRewriter& rewriter() const { return rewriter_; }
+  const formats::PerfLosses& losses() const { return losses_; }
+  // Of these, lost samples that no record of the kernel told. After finish().
+  std::uint64_t untold_losses() const { return untold_; }
   // How often the pipeline was told of events; how much waited at most.
   std::uint64_t layouts() const { return tellings_; }
   std::size_t most_held_bytes() const { return most_held_; }
@@ -72,7 +77,9 @@ class PerfFeed : public formats::PerfRecords::Taker {
     TimeNs newest;
   };
 
+  capture::RingLayout layout();
   Status tell_events();
+  Status tell_losses();
   Status rewritten(formats::PerfBytes bytes);
   Status keep_within_bounds();
   Status flush(TimeNs time);
@@ -83,6 +90,8 @@ class PerfFeed : public formats::PerfRecords::Taker {
   AgentWords* words_;
   formats::PerfLayoutOptions how_;
   formats::PerfRewriter rewriter_;
+  formats::PerfLosses losses_;
+  std::uint64_t untold_ = 0;
   formats::PerfDescription description_;
   std::string kernel_anchor_, kernel_build_id_;
   int looks_ = 0;

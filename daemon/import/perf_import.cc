@@ -135,6 +135,14 @@ void note_reading(const PerfFeed& feed, const profile::Accounting& total, std::v
   if (feed.rewriter().unknown_members() > 0)
     notes.push_back(fmt::format("{} counts of groups belong to no event that is known",
                                 feed.rewriter().unknown_members()));
+  if (feed.untold_losses() > 0)
+    notes.push_back(
+        fmt::format("the recorder counted {} lost samples of which no record tells: those of its end, and "
+                    "with --switch-output those of the files before",
+                    feed.untold_losses()));
+  if (feed.losses().filtered() > 0)
+    notes.push_back(
+        fmt::format("a filter of the recording left out {} samples", feed.losses().filtered()));
   if (feed.forced() > 0)
     notes.push_back(fmt::format(
         "its records lie so far out of order that {} MB could not hold them: {} samples came late",

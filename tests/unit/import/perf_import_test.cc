@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/formats/perf_map.h"
+#include "daemon/query/load/accounting.h"
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/function_report.h"
 #include "daemon/store/file_writer.h"
@@ -148,6 +149,32 @@ TEST_F(PerfImportTest, SamplesOfAllRoundsInOrder) {
   EXPECT_EQ(imported.total.late, 0u);
   EXPECT_EQ(profile->recording().start, 100);
   EXPECT_EQ(profile->recording().sources.at(0).name, "cpu-clock");
+}
+
+// perf reads at its end what its events lost, most of which the kernel told before.
+TEST_F(PerfImportTest, LossesThatTheRecorderCountsAsWellAreCountedOnce) {
+  sample(100, kCode, {});
+  add(RecordBytes(PERF_RECORD_LOST, 0).u64(1).u64(40).u32(kPid).u32(kPid).u64(200));
+  sample(300, kCode, {});
+  const std::vector<std::byte> before = file;
+  add(RecordBytes(PERF_RECORD_LOST_SAMPLES, 0).u64(40).u32(0).u32(0).u64(0));
+  ASSERT_TRUE(load().ok());
+  EXPECT_EQ(imported.total.lost_ring, 40u);
+  EXPECT_EQ(imported.total.lost_hardware, 0u);
+  EXPECT_EQ(imported.total.late, 0u);
+  EXPECT_FALSE(noted("no record tells"));
+
+  file = before;
+  add(RecordBytes(PERF_RECORD_LOST_SAMPLES, 0).u64(47).u32(0).u32(0).u64(0));
+  add(RecordBytes(PERF_RECORD_LOST_SAMPLES, 1 << 15).u64(5).u32(0).u32(0).u64(0));
+  auto profile = load();
+  ASSERT_TRUE(profile.ok());
+  EXPECT_EQ(imported.total.lost_ring, 47u);
+  EXPECT_EQ(imported.total.lost_hardware, 0u);
+  EXPECT_EQ(query::account_of(*profile).total.lost_ring, 47u);
+  EXPECT_EQ(imported.samples, 2u);
+  EXPECT_TRUE(noted("counted 7 lost samples of which no record tells"));
+  EXPECT_TRUE(noted("a filter of the recording left out 5 samples"));
 }
 
 TEST_F(PerfImportTest, AMapBesideTheFileNamesGeneratedCodeAndItsCallers) {
