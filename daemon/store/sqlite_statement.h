@@ -18,8 +18,16 @@ namespace tailor::store {
 
 // What SQLite said last. A lock that somebody else holds is EBUSY: the same works later.
 inline Error catalogue_error(sqlite3* db) {
+  const int code = sqlite3_errcode(db) & 0xFF, extended = sqlite3_extended_errcode(db);
+  if (extended == SQLITE_IOERR_DATA || code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
+    const char* path = sqlite3_db_filename(db, "main");
+    const char* what = extended == SQLITE_IOERR_DATA ? "a page does not fit its checksum" : sqlite3_errmsg(db);
+    return internal(fmt::format(
+        "the catalogue {} is damaged ({}): start tailord again, which makes it again from the segments",
+        path == nullptr ? "" : path, what));
+  }
   const std::string message = fmt::format("catalogue: {}", sqlite3_errmsg(db));
-  return sqlite3_errcode(db) == SQLITE_BUSY ? os_error(message, EBUSY) : internal(message);
+  return code == SQLITE_BUSY ? os_error(message, EBUSY) : internal(message);
 }
 
 // Unsigned 64-bit values are stored as the signed ones of the same bits.
