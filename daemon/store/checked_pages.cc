@@ -27,6 +27,7 @@ struct CheckedFile {
   sqlite3_file base;
   CheckedFile* database;  // of a journal: the one whose pages it holds
   bool checked;           // of a database: its pages have checksums
+  bool damaged;           // of a database: one of them did not fit
   int lock;
 
   sqlite3_file* inner() { return reinterpret_cast<sqlite3_file*>(this + 1); }
@@ -69,6 +70,11 @@ void seal(std::uint8_t* page, sqlite3_int64 offset) {
   store_u32(page, kSumAt, sum_of(page));
 }
 
+int damage(CheckedFile& database) {
+  database.damaged = true;
+  return SQLITE_IOERR_DATA;
+}
+
 // A page of a checked database.
 int read_page(CheckedFile& file, std::uint8_t* page, sqlite3_int64 offset) {
   const int code = file.methods().xRead(file.inner(), page, kPageBytes, offset);
@@ -77,11 +83,11 @@ int read_page(CheckedFile& file, std::uint8_t* page, sqlite3_int64 offset) {
     // yet: all other pages are there, see fill_gap().
     sqlite3_int64 size = 0;
     if (const int failed = file.methods().xFileSize(file.inner(), &size); failed != SQLITE_OK) return failed;
-    return size <= offset && file.lock >= SQLITE_LOCK_RESERVED ? code : SQLITE_IOERR_DATA;
+    return size <= offset && file.lock >= SQLITE_LOCK_RESERVED ? code : damage(file);
   }
   if (code != SQLITE_OK) return code;
   const bool fits = load_u32(page, kNumberAt) == number_of(offset) && load_u32(page, kSumAt) == sum_of(page);
-  return fits ? SQLITE_OK : SQLITE_IOERR_DATA;
+  return fits ? SQLITE_OK : damage(file);
 }
 
 // Newer SQLites read parts of pages; they are checked as wholes.
@@ -136,7 +142,7 @@ int write_database(sqlite3_file* base, const void* in, int amount, sqlite3_int64
   if (file.checked) {
     if (amount != kPageBytes || offset % kPageBytes != 0) return SQLITE_IOERR_WRITE;
     if (const int code = fill_gap(file, offset); code != SQLITE_OK) return code;
-    // Into the page that SQLite keeps: it is what is on disk then. No such page is in memory that is constant.
+    // Into the page that SQLite keeps: it is what is on disk then. No such page lies in constant memory.
     seal(static_cast<std::uint8_t*>(const_cast<void*>(in)), offset);
   }
   return file.methods().xWrite(file.inner(), in, amount, offset);
@@ -149,7 +155,7 @@ int read_journal(sqlite3_file* base, void* out, int amount, sqlite3_int64 offset
   const int code = file.methods().xRead(file.inner(), out, amount, offset);
   if (code != SQLITE_OK || amount != kPageBytes || !file.database->checked) return code;
   const auto* page = static_cast<const std::uint8_t*>(out);
-  return load_u32(page, kSumAt) == sum_of(page) ? SQLITE_OK : SQLITE_IOERR_DATA;
+  return load_u32(page, kSumAt) == sum_of(page) ? SQLITE_OK : damage(*file.database);
 }
 
 int write_journal(sqlite3_file* base, const void* in, int amount, sqlite3_int64 offset) {
@@ -245,6 +251,13 @@ int open(sqlite3_vfs*, const char* name, sqlite3_file* base, int flags, int* out
   return SQLITE_OK;
 }
 
+// nullptr: it could not be opened.
+const CheckedFile* file_of(sqlite3* db) {
+  sqlite3_file* file = nullptr;
+  const int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  return code == SQLITE_OK && file != nullptr && file->pMethods != nullptr ? &of(file) : nullptr;
+}
+
 }  // namespace
 
 const char* checked_pages() {
@@ -271,9 +284,13 @@ Status prepare_for_checksums(sqlite3* db) {
 }
 
 bool has_checksums(sqlite3* db) {
-  sqlite3_file* file = nullptr;
-  const int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-  return code == SQLITE_OK && file != nullptr && of(file).checked;
+  const CheckedFile* file = file_of(db);
+  return file != nullptr && file->checked;
+}
+
+bool found_damage(sqlite3* db) {
+  const CheckedFile* file = file_of(db);
+  return file != nullptr && file->damaged;
 }
 
 }  // namespace tailor::store

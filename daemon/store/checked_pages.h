@@ -25,4 +25,7 @@ Status prepare_for_checksums(sqlite3* db);
 // Whether the database, which checked_pages() opened, has them. Ask when its first page is there.
 bool has_checksums(sqlite3* db);
 
+// Whether a page of it was found that does not fit: SQLite's error code does not always say it.
+bool found_damage(sqlite3* db);
+
 }  // namespace tailor::store

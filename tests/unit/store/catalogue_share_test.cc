@@ -115,8 +115,8 @@ class CatalogueShareTest : public StoreTest {
   std::uint64_t file_bytes() const { return std::filesystem::file_size(catalogue_path(directory_)); }
   void sql(const std::string& text) const {
     sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open_v2(catalogue_path(directory_).c_str(), &db, SQLITE_OPEN_READWRITE, checked_pages()),
-              SQLITE_OK);
+    const std::string path = catalogue_path(directory_);
+    ASSERT_EQ(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE, checked_pages()), SQLITE_OK);
     EXPECT_EQ(sqlite3_exec(db, text.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
     sqlite3_close(db);
   }
