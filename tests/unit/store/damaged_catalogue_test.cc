@@ -376,8 +376,8 @@ TEST_F(DamagedCatalogueTest, WhereThereIsNoRoomTheOlderOneStays) {
   EXPECT_FALSE(fs::exists(path_ + ".bad"));
 }
 
-// Pages that hold nothing are not written where the file grows behind them; they can be read all the same.
-TEST_F(DamagedCatalogueTest, PagesInBetweenHaveChecksums) {
+// Changes larger than what SQLite keeps in memory, pages that are used again, and a file that shrinks.
+TEST_F(DamagedCatalogueTest, LargeChangesLeavePagesThatFit) {
   const std::string path = directory_ + "/own.sqlite";
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, checked_pages()),
