@@ -7,6 +7,7 @@
 
 #include "daemon/store/catalogue_shares.h"
 #include "daemon/store/catalogue_terms.h"
+#include "daemon/store/checked_pages.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sqlite_statement.h"
 #include "proto/base/errors.h"
@@ -15,7 +16,8 @@
 namespace tailor::store {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+// Both have the same tables. The former has no checksums; upgrade_catalogue() gives it some.
+constexpr int kOldestVersion = kUncheckedVersion, kSchemaVersion = kCheckedVersion;
 // How long a reader waits for a writer, and a writer for readers. The writer's thread has more to do than to
 // wait for whoever reads for long.
 constexpr int kReaderWaitsMs = 2000;
@@ -47,6 +49,11 @@ std::string indexes() {
          ";CREATE INDEX IF NOT EXISTS execution_killed ON execution(recording) WHERE " + killed_condition();
 }
 
+// An error that names the file already stays as it is.
+Error with_path(const std::string& path, const Error& error) {
+  return error.message.find(path) == std::string::npos ? in_context(path + ": ", error) : error;
+}
+
 Result<int> schema_version(sqlite3* db) {
   Statement statement(db, "PRAGMA user_version");
   auto row = statement.next();
@@ -75,7 +82,7 @@ Status refuse_newer(sqlite3* db) {
 Status prepare_schema(sqlite3* db, Catalogue::Mode mode) {
   auto version = schema_version(db);
   if (!version) return version.error();
-  if (*version == kSchemaVersion) {
+  if (*version >= kOldestVersion && *version <= kSchemaVersion) {
     if (mode == Catalogue::Mode::kRead) return Ok{};
     // It is of use without them, on a full disk.
     (void)execute(db, indexes().c_str());
@@ -89,7 +96,7 @@ Status prepare_schema(sqlite3* db, Catalogue::Mode mode) {
   return execute(db, fmt::format("PRAGMA user_version={}; COMMIT", kSchemaVersion).c_str());
 }
 
-// How pages come back is decided before the first table is made.
+// How pages come back, and that they have checksums, is decided before the first table is made.
 Status prepare_empty(sqlite3* db) {
   bool empty = false;
   {
@@ -98,7 +105,10 @@ Status prepare_empty(sqlite3* db) {
     if (!row) return row.error();
     empty = !*row;
   }
-  return empty ? execute(db, "PRAGMA auto_vacuum=INCREMENTAL") : Status(Ok{});
+  if (!empty) return Ok{};
+  if (auto ok = prepare_for_checksums(db); !ok) return ok;
+  // A program of before was killed before it made a table.
+  return has_checksums(db) ? Status(Ok{}) : internal("the catalogue has no tables and no checksums");
 }
 
 // No write-ahead log: users who may only read could not open it. No syncing: a catalogue that a power failure
@@ -172,7 +182,7 @@ Result<Catalogue> Catalogue::open(const std::string& path, Mode mode) {
 
 Result<Catalogue> Catalogue::open(const std::string& path, Mode mode, int flags) {
   sqlite3* db = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX, checked_pages());
   Catalogue catalogue(db);
   if (code != SQLITE_OK) {
     return internal(
@@ -181,12 +191,12 @@ Result<Catalogue> Catalogue::open(const std::string& path, Mode mode, int flags)
   sqlite3_busy_timeout(db, kReaderWaitsMs);
   if (mode == Mode::kWrite) {
     // A newer one keeps its own ways, such as its journal mode.
-    if (auto ok = refuse_newer(db); !ok) return in_context(path + ": ", ok.error());
-    if (auto ok = prepare_writing(db); !ok) return in_context(path + ": ", ok.error());
+    if (auto ok = refuse_newer(db); !ok) return with_path(path, ok.error());
+    if (auto ok = prepare_writing(db); !ok) return with_path(path, ok.error());
   }
   if (auto ok = prepare_schema(db, mode); !ok) {
     const bool half_done = sqlite3_extended_errcode(db) == SQLITE_READONLY_ROLLBACK;
-    Error error = in_context(path + ": ", ok.error());
+    Error error = with_path(path, ok.error());
     if (half_done) error.code = EROFS;
     return error;
   }

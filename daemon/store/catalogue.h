@@ -99,6 +99,8 @@ class Catalogue {
   // kWrite creates it where it is missing. Fails on another schema version too; then it is to be rebuilt,
   // unless a newer program made it: ENOTSUP. kRead changes nothing, but for a change that a writer who was
   // killed left half done.
+  // The pages of the file have checksums (checked_pages.h), but in one of an earlier version, which is read
+  // and written without.
   static Result<Catalogue> open(const std::string& path, Mode mode);
   Catalogue(Catalogue&&) noexcept;
   Catalogue& operator=(Catalogue&&) noexcept;
@@ -201,11 +203,14 @@ class Catalogue {
   Status visit_rows(const std::string& from, const std::string& argument,
                     const std::function<bool(ExecutionRow)>& visit) const;
   // Whether this catalogue has the index or table: one that an older program wrote has fewer.
-  bool has_index(const char* name) const { return has("index", name); }
-  bool has(const char* type, const char* name) const;
+  // No index where it cannot be read: what is asked next says so.
+  bool has_index(const char* name) const;
+  Result<bool> has(const char* type, const char* name) const;
   // For visit_rows().
   std::string earlier_ones(std::uint64_t since, std::uint64_t until) const;
-  std::vector<profile::ExecutionRecord> records_of(RecordingNumber recording, const ExecutionId& id) const;
+  // Says in `problem` what could not be read.
+  std::vector<profile::ExecutionRecord> records_of(RecordingNumber recording, const ExecutionId& id,
+                                                   Status& problem) const;
   Status drop_executions_without_data(RecordingNumber recording);
   // Prepared once: preparing costs more than many a change. `sql` is a literal.
   Statement& kept(const char* sql);

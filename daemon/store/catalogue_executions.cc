@@ -21,11 +21,15 @@ void set_process_names(const std::string& name, ExecutionRow& row) {
 
 }  // namespace
 
-bool Catalogue::has(const char* type, const char* name) const {
+Result<bool> Catalogue::has(const char* type, const char* name) const {
   Statement statement(db_, "SELECT 1 FROM sqlite_master WHERE type=? AND name=?");
   statement << std::string_view(type) << std::string_view(name);
-  const auto row = statement.next();
-  return row && *row;
+  return statement.next();
+}
+
+bool Catalogue::has_index(const char* name) const {
+  const auto found = has("index", name);
+  return found && *found;
 }
 
 Status Catalogue::visit_rows(const std::string& from, const std::string& argument,
@@ -64,25 +68,29 @@ Status Catalogue::visit_rows(const std::string& from, const std::string& argumen
   }
 }
 
-std::vector<profile::ExecutionRecord> Catalogue::records_of(RecordingNumber recording,
-                                                            const ExecutionId& id) const {
+std::vector<profile::ExecutionRecord> Catalogue::records_of(RecordingNumber recording, const ExecutionId& id,
+                                                            Status& problem) const {
   constexpr std::size_t kMost = 64;  // more declare an identity only to do harm
   Statement statement(db_, "SELECT record FROM execution WHERE id=?1 AND recording=?2 LIMIT ?3");
   const std::string text = id_text(id);
   statement << std::string_view(text) << recording << kMost;
   std::vector<profile::ExecutionRecord> records;
-  for (auto more = statement.next(); more.ok() && *more; more = statement.next()) {
+  for (;;) {
+    const auto more = statement.next();
+    if (!more) problem = more.error();
+    if (!more || !*more) return records;
     v1::Execution message;
     if (!message.ParseFromString(statement.text(0))) continue;
     if (auto record = decode(message)) records.push_back(std::move(*record));
   }
-  return records;
 }
 
 Status Catalogue::visit_executions(const WallRange& range,
                                    const std::function<bool(ExecutionRow)>& visit) const {
-  LeaderRows leaders(
-      [this](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id); });
+  Status problem = Ok{};
+  LeaderRows leaders([&](RecordingNumber recording, const ExecutionId& id) {
+    return records_of(recording, id, problem);
+  });
   const std::uint64_t since = std::min<std::uint64_t>(range.since_ns, INT64_MAX);
   const std::uint64_t until = std::min<std::uint64_t>(range.until_ns, INT64_MAX);
   std::string from = "WHERE ?1='' ORDER BY recording DESC, begin DESC";
@@ -96,12 +104,15 @@ Status Catalogue::visit_executions(const WallRange& range,
   }
   bool more = true;
   const auto take = [&](ExecutionRow row) {
-    more = !leaders.take(row) || visit(std::move(row));
+    const bool leads = leaders.take(row);
+    if (!problem) return false;
+    more = !leads || visit(std::move(row));
     return more;
   };
   Status read = visit_rows(from, "", take);
-  if (!read || !more || !range.ran_since || since == 0) return read;
-  return visit_rows(earlier_ones(since, until), "", take);
+  if (read && problem && more && range.ran_since && since > 0)
+    read = visit_rows(earlier_ones(since, until), "", take);
+  return read ? problem : read;
 }
 
 // Those that began before `since` and ran then or later. Which of many ended since then is found by their
@@ -157,8 +168,10 @@ Result<std::vector<ExecutionRow>> Catalogue::find_executions(
   });
   if (!read) return read.error();
   std::vector<ExecutionRow> rows;
-  LeaderRows leaders(
-      [this](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id); });
+  Status problem = Ok{};
+  LeaderRows leaders([&](RecordingNumber recording, const ExecutionId& id) {
+    return records_of(recording, id, problem);
+  });
   for (auto& [id, each] : found) {
     if (const auto leader = leaders.leader(each.newest)) {
       Status found_leader = visit_rows("WHERE id=?1", id_text(leader->id), [&](ExecutionRow row) {
@@ -169,6 +182,7 @@ Result<std::vector<ExecutionRow>> Catalogue::find_executions(
       });
       if (!found_leader) return found_leader.error();
     }
+    if (!problem) return problem.error();
     rows.push_back(std::move(each.newest));
   }
   return rows;

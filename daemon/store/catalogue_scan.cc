@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/store/catalogue_notes.h"
+#include "daemon/store/catalogue_upgrade.h"
 #include "daemon/store/profile_reader.h"
 #include "daemon/store/store_directory.h"
 #include "proto/base/errors.h"
@@ -187,7 +188,13 @@ Result<Catalogue> open_for_writing(const std::string& directory, os::Files& file
   const std::string path = catalogue_path(directory);
   // SQLite would make one that everybody may read, and gives its journal the same mode.
   if (auto own = make_private_file(path); !own) return own.error();
+  // It is of use without checksums. What is wrong with one that is damaged is said below.
+  const Status upgraded = upgrade_catalogue(path, files);
   auto catalogue = Catalogue::open(path, Catalogue::Mode::kWrite);
+  if (catalogue && !upgraded && on_put_aside) {
+    on_put_aside(fmt::format("{} stays without checksums until tailord is started again: {}", path,
+                             upgraded.error().message));
+  }
   Status whole = catalogue ? catalogue_segments(directory, *catalogue, limit) : Status(catalogue.error());
   if (whole) return catalogue;
   // Of a newer program: it is not ours to change.

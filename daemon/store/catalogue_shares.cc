@@ -199,7 +199,9 @@ Result<std::optional<std::uint32_t>> Catalogue::owner(RecordingNumber recording,
 }
 
 Result<std::vector<UserUse>> Catalogue::uses() const {
-  if (!has("table", "share")) return std::vector<UserUse>();
+  const auto known = has("table", "share");
+  if (!known) return known.error();
+  if (!*known) return std::vector<UserUse>();
   Statement statement(
       db_,
       "SELECT uid, executions, execution_bytes, names, name_bytes FROM share WHERE executions>0 OR "
@@ -315,7 +317,9 @@ Status Catalogue::note_removed(const RemovedOfUser& more) {
 }
 
 Result<std::vector<RemovedOfUser>> Catalogue::removed() const {
-  if (!has("table", "removed")) return std::vector<RemovedOfUser>();
+  const auto known = has("table", "removed");
+  if (!known) return known.error();
+  if (!*known) return std::vector<RemovedOfUser>();
   Statement statement(db_,
                       "SELECT uid, executions, names, first_ns, last_ns FROM removed ORDER BY executions "
                       "DESC, names DESC, uid");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/store/checked_pages.h"
 #include "proto/base/errors.h"
 #include "proto/base/result.h"
 
@@ -18,8 +19,17 @@ namespace tailor::store {
 
 // What SQLite said last. A lock that somebody else holds is EBUSY: the same works later.
 inline Error catalogue_error(sqlite3* db) {
+  const int code = sqlite3_errcode(db) & 0xFF;
+  const bool misfit = code == SQLITE_IOERR && found_damage(db);
+  if (misfit || code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
+    const char* path = sqlite3_db_filename(db, "main");
+    const char* what = misfit ? "a page does not fit its checksum" : sqlite3_errmsg(db);
+    return internal(fmt::format(
+        "the catalogue {} is damaged ({}): start tailord again, which makes it again from the segments",
+        path == nullptr ? "" : path, what));
+  }
   const std::string message = fmt::format("catalogue: {}", sqlite3_errmsg(db));
-  return sqlite3_errcode(db) == SQLITE_BUSY ? os_error(message, EBUSY) : internal(message);
+  return code == SQLITE_BUSY ? os_error(message, EBUSY) : internal(message);
 }
 
 // Unsigned 64-bit values are stored as the signed ones of the same bits.

@@ -24,8 +24,8 @@ struct StoreOptions {
   TimeNs flush_interval = 500'000'000;    // what the death of the daemon may cost, beside what waits
   // Something cannot be written, and why; empty: it can again. Called from the sink calls.
   std::function<void(const std::string& problem)> on_problem;
-  // What was renamed because it cannot be used, and what was deleted; for the log. Called from open() and the
-  // sink calls.
+  // What was renamed because it cannot be used, or could not be brought up to date, and what was deleted; for
+  // the log. Called from open() and the sink calls.
   std::function<void(const std::string& what)> on_put_aside, on_removed;
   EncoderOptions encoder;
   os::Files* files = &os::real_files();

@@ -110,13 +110,18 @@ Status ControlAnswers::answer(const v1::ControlRequest& request, const std::stri
 
 void ControlAnswers::status(v1::DaemonStatus& out) {
   CatalogueUsers catalogue;
-  if (auto uses = store_.catalogue_uses()) catalogue.uses = std::move(*uses);
-  if (auto removed = store_.catalogue_removed()) catalogue.removed = std::move(*removed);
+  auto uses = store_.catalogue_uses();
+  auto removed = store_.catalogue_removed();
+  const std::string unread = !uses ? uses.error().message : !removed ? removed.error().message : "";
+  if (uses) catalogue.uses = std::move(*uses);
+  if (removed) catalogue.removed = std::move(*removed);
   const store::GivenUp given_up = store_.given_up();
   out.mutable_unsummed()->set_segments(given_up.segments);
   out.mutable_unsummed()->set_samples(given_up.samples);
   const session::RecorderStatus now = recorder_.status_within(kPatience);
   counts_.add_to(out);
+  // What users take is not nothing then.
+  if (out.store_problem().empty()) out.set_store_problem(store::to_utf8(unread));
   if (const auto held_up = recorder_.held_up(); held_up >= kPatience) {
     out.set_held_up_ns(static_cast<std::uint64_t>(held_up.count()));
     out.set_status_age_ns(static_cast<std::uint64_t>(std::max<TimeNs>(0, os_.now() - now.published)));

@@ -5,10 +5,10 @@ import json
 import math
 import os
 import signal
-import sqlite3
 import subprocess
 import time
 
+from catalogue_rows import changed_rows
 from tailor_env import BIN, Daemon, check, sampling_denied, skip
 
 if reason := sampling_denied():
@@ -34,7 +34,7 @@ def same(before, after):
 
 def make_old(daemon):
     """As if all data segments had been written ten days ago."""
-    with sqlite3.connect(daemon.store / "catalogue.sqlite") as catalogue:
+    with changed_rows(daemon.store) as catalogue:
         catalogue.execute("UPDATE segment SET wall_ns = wall_ns - ?", (10 * DAY_NS,))
 
 

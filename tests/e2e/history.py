@@ -2,10 +2,10 @@
 import datetime
 import json
 import os
-import sqlite3
 import subprocess
 import time
 
+from catalogue_rows import changed_rows
 from tailor_env import BIN, Daemon, check
 
 
@@ -120,7 +120,7 @@ with Daemon() as daemon:
 
     # What the budget of the catalogue took is missing in the list, and it says so.
     daemon.stop()
-    with sqlite3.connect(daemon.store / "catalogue.sqlite") as catalogue:
+    with changed_rows(daemon.store) as catalogue:
         catalogue.execute("INSERT INTO removed VALUES (?, 7, 0, ?, ?)", (os.getuid(), before, after))
     check("7 executions of" in daemon.tailor("list"), "the list says how many executions were removed")
     removed = json.loads(daemon.tailor("list", "--json"))["removed"]

@@ -6,11 +6,11 @@ import json
 import os
 import pathlib
 import signal
-import sqlite3
 import subprocess
 import tempfile
 import time
 
+from catalogue_rows import changed_rows
 from live_daemon import wait_for
 from tailor_env import BIN, Daemon, check, run, sampling_denied, skip
 
@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
         # A store with samples of last week, for the second start.
         daemon.weft("--sf", "0.05", "--threads", "1", "--repeat", "40", "--quiet", "--query", "tpch-6")
         daemon.stop()
-        with sqlite3.connect(daemon.store / "catalogue.sqlite") as catalogue:
+        with changed_rows(daemon.store) as catalogue:
             catalogue.execute("UPDATE segment SET wall_ns = wall_ns - ?", (10 * DAY_NS,))
         old = set(glob.glob(str(daemon.store / "*.data")))
         daemon.command += ["--journal", str(journal)]

@@ -10,6 +10,7 @@ import sys
 import tarfile
 import tempfile
 
+from catalogue_rows import seal
 from recorded_journals import rows
 from tailor_env import BIN, ROOT, Daemon, check, run
 
@@ -55,6 +56,8 @@ def check_store(version, wanted):
     check(abs(weight - wanted["all"]["weight"]) < 1, f"{version.name}: the history has all of it: {weight / 1e6:.3f} ms")
     after = segments(daemon.store)
     check(before and all(after.get(name) == digest for name, digest in before.items()), f"{version.name}: tailord changes none of its segments")
+    catalogue = (daemon.store / "catalogue.sqlite").read_bytes()
+    check(seal(catalogue) == catalogue, "tailord gives its catalogue checksums")
     check(not list(daemon.store.glob("*.bad")) and executions() == known, "and puts nothing aside")
     check_reports("after tailord used it")
     daemon.log.close()

@@ -10,6 +10,7 @@
 #include "daemon/store/catalogue_budget.h"
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/catalogue_terms.h"
+#include "daemon/store/checked_pages.h"
 #include "tests/support/sample_profile.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -114,7 +115,8 @@ class CatalogueShareTest : public StoreTest {
   std::uint64_t file_bytes() const { return std::filesystem::file_size(catalogue_path(directory_)); }
   void sql(const std::string& text) const {
     sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(catalogue_path(directory_).c_str(), &db), SQLITE_OK);
+    const std::string path = catalogue_path(directory_);
+    ASSERT_EQ(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE, checked_pages()), SQLITE_OK);
     EXPECT_EQ(sqlite3_exec(db, text.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
     sqlite3_close(db);
   }

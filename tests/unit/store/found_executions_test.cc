@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "daemon/store/checked_pages.h"
 #include "tests/support/sample_profile.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -70,7 +71,8 @@ TEST_F(StoreTest, AnOlderCatalogueSaysTheSame) {
   EXPECT_EQ(with.size(), 5u);
   EXPECT_EQ(with[3], test::kSampleExecution);
   sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(catalogue_path(directory_).c_str(), &db), SQLITE_OK);
+  const std::string path = catalogue_path(directory_);
+  ASSERT_EQ(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE, checked_pages()), SQLITE_OK);
   const char* drop =
       "DROP INDEX execution_by_wall; DROP INDEX execution_killed; DROP INDEX execution_running";
   EXPECT_EQ(sqlite3_exec(db, drop, nullptr, nullptr, nullptr), SQLITE_OK);

@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "daemon/store/checked_pages.h"
 #include "daemon/store/crc32c.h"
 #include "tests/support/sample_profile.h"
 #include "tests/unit/store/store_fixture.h"
@@ -265,8 +266,9 @@ TEST_F(StoreTest, OneOfANewerProgramIsRefused) {
   EXPECT_THAT(refused(), testing::AllOf(testing::HasSubstr("format version 2"), testing::HasSubstr(segment)));
   fs::remove(segment);
   sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(catalogue_path(directory_).c_str(), &db), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(db, "PRAGMA user_version=2", nullptr, nullptr, nullptr), SQLITE_OK);
+  const std::string path = catalogue_path(directory_);
+  ASSERT_EQ(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE, checked_pages()), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, "PRAGMA user_version=3", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(db);
   EXPECT_THAT(refused(), testing::HasSubstr("a newer tailord wrote this store"));
 }
