@@ -9,6 +9,7 @@
 
 #include "daemon/foreign/find_jitdump.h"
 #include "daemon/profile/forwarding_sink.h"
+#include "daemon/profile/mapped_kind.h"
 
 namespace tailor::importer {
 
@@ -39,7 +40,8 @@ class ObservingSink : public profile::ForwardingSink {
   void on_mapping(const profile::MappingRecord& mapping) override {
     const std::string name = mapping.path.substr(mapping.path.rfind('/') + 1);
     if (name.starts_with("jit-") && name.ends_with(".dump")) note_jitdump(mapping);
-    const auto known = build_ids_.find(mapping.path);
+    const bool of_32_bits = mapping.path == profile::kVdsoPath && mapping.begin < kLowestOfWide;
+    const auto known = build_ids_.find(of_32_bits ? kVdsoOf32Bits : mapping.path);
     if (!mapping.build_id.empty() || known == build_ids_.end()) return out_.on_mapping(mapping);
     profile::MappingRecord with_id = mapping;
     with_id.build_id = known->second;
@@ -68,6 +70,11 @@ class ObservingSink : public profile::ForwardingSink {
     const bool known = std::ranges::find(of_process, mapping.path) != of_process.end();
     if (!known && of_process.size() <= foreign::kMostDumps) of_process.push_back(mapping.path);
   }
+
+  // A process of 32 bits has another image of the kernel's code, in the lowest 4 GiB. The kernel calls it the
+  // same, and perf does not.
+  static constexpr const char* kVdsoOf32Bits = "[vdso32]";
+  static constexpr std::uint64_t kLowestOfWide = std::uint64_t{1} << 32;
 
   static constexpr std::size_t kMostFiles = std::size_t{1} << 20;
   std::map<std::string, std::string> build_ids_;

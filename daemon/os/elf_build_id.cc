@@ -55,7 +55,10 @@ std::string id_of(std::string_view file) {
 }  // namespace
 
 std::string elf_build_id(const std::filesystem::path& path) {
-  const std::string file = begin_of(path);
+  return elf_build_id_of(begin_of(path));
+}
+
+std::string elf_build_id_of(std::string_view file) {
   const bool elf = file.size() > EI_NIDENT && file.starts_with(ELFMAG) && file[EI_DATA] == ELFDATA2LSB;
   if (!elf) return {};
   return file[EI_CLASS] == ELFCLASS32 ? id_of<Elf32_Ehdr, Elf32_Phdr>(file)

@@ -17,6 +17,15 @@ enum class MappedKind : std::uint8_t {
 // Of the path of a mapping record: "" says that no file is there.
 MappedKind mapped_kind(std::string_view path);
 
+// The code that the kernel itself puts into each process (vdso(7)).
+inline constexpr std::string_view kVdsoPath = "[vdso]";
+
+// Whether functions in code that is mapped by that path can have names: it is of a file, or the kernel's own
+// and known by its id.
+constexpr bool can_have_names(std::string_view path, std::string_view id) {
+  return path.starts_with('/') || (path == kVdsoPath && !id.empty());
+}
+
 // Whether it ends generated code that was there before. Anonymous memory, and files made for code, do not:
 // the kernel merges anonymous neighbours and reports the whole range again, and a change of protection
 // reports single pages.

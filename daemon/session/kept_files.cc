@@ -1,5 +1,6 @@
 #include "daemon/session/kept_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -95,6 +97,7 @@ struct Opened {
   std::uint64_t inode = 0;          // as the kernel's records have it, 0: not known
   bool lost = false;                // the file at its path is another one for certain
   std::uint32_t user = UINT32_MAX;  // whose process has mapped it; UINT32_MAX: it was gone
+  std::shared_ptr<const UniqueFd> within = {};  // its root directory, where that is not ours
 };
 
 // What a record of the kernel says, if it is of a file.
@@ -108,6 +111,50 @@ void add_mapping(std::span<const std::byte> record, std::vector<FileMapping>& to
                 told->device_major,
                 told->device_minor,
                 told->inode});
+}
+
+// The root directories of processes that have another one than we, or other mounts: their files of debug
+// information lie there. What is given out is shared by the files of all that have the same. One thread.
+class OtherRoots {
+ public:
+  // NULL: it has ours, or is gone.
+  std::shared_ptr<const UniqueFd> of(const std::filesystem::path& folder) {
+    struct stat theirs{};
+    if (::stat((folder / "root").c_str(), &theirs) != 0) return nullptr;
+    Key key{theirs.st_dev, theirs.st_ino, mounts_of(folder)};
+    if (key == ours_) return nullptr;
+    std::erase_if(held_, [](const auto& each) { return each.second.expired(); });
+    if (auto known = held_[key].lock()) return known;
+    auto root = std::make_shared<const UniqueFd>(
+        ::open((folder / "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!*root) return nullptr;
+    held_[key] = root;
+    return root;
+  }
+
+ private:
+  using Key = std::tuple<dev_t, ino_t, std::string>;
+
+  // "": nobody may know.
+  static std::string mounts_of(const std::filesystem::path& folder) {
+    std::error_code none;
+    return std::filesystem::read_symlink(folder / "ns/mnt", none).string();
+  }
+  static Key our_own() {
+    struct stat facts{};
+    (void)::stat("/", &facts);
+    return {facts.st_dev, facts.st_ino, mounts_of("/proc/self")};
+  }
+
+  const Key ours_ = our_own();
+  std::map<Key, std::weak_ptr<const UniqueFd>> held_;
+};
+
+// As the process itself has it, where it was told by a path through its root (known_process.cc).
+std::string path_inside(const FileMapping& mapped) {
+  const std::string root = fmt::format("/proc/{}/root", mapped.pid);
+  const std::string& path = mapped.name.path;
+  return path.starts_with(root + "/") ? path.substr(root.size()) : path;
 }
 
 // Through the mapping, which needs a right (CAP_CHECKPOINT_RESTORE); by its path in the process's root; and
@@ -167,6 +214,7 @@ class KeptFiles::Keeper {
       opening_ = true;
       lock.unlock();
       Opened opened = open_mapped(proc_, next);
+      if (opened.file) opened.within = roots_.of(os::living_folder(proc_, next.pid));
       const auto file = opened.file ? std::make_shared<UniqueFd>(std::move(opened.file)) : nullptr;
       lock.lock();
       opening_ = false;
@@ -175,11 +223,15 @@ class KeptFiles::Keeper {
       entry.note(opened.inode);
       entry.lost = opened.lost;
       entry.user = opened.user;
-      if (file != nullptr) hold(entry, file, opened.content);
-      std::shared_ptr<const UniqueFd> gone = held_ > kMostHeld ? let_one_go() : nullptr;
+      if (file != nullptr) {
+        hold(entry, file, opened.content);
+        entry.within = std::move(opened.within);
+        entry.within_as = path_inside(next);
+      }
+      Held gone = held_ > kMostHeld ? let_one_go() : Held{};
       changed_.notify_all();
       lock.unlock();
-      gone.reset();  // to close a file may take long
+      gone = {};  // to close a file may take long
       lock.lock();
     }
   }
@@ -196,12 +248,19 @@ class KeptFiles::Keeper {
     const Entry& entry = found->second;
     if (key.build_id.empty() && entry.several) return {Is::kLost};
     if (!entry.file) return {entry.lost ? Is::kLost : Is::kNotKept};
-    const std::shared_ptr<const UniqueFd> file = entry.file;
+    const Held held{entry.file, entry.within};
+    const auto& [file, within] = held;
+    const std::string within_as = entry.within_as;
     const Content content = entry.content;
     lock.unlock();  // a file system may not answer
     // Another one was written into it, and nothing says what it was: an id would.
     if (key.build_id.empty() && !has_content(*file, content)) return {Is::kLost};
-    return {Is::kKept, path_of(*file), file};
+    query::KeptFile kept{Is::kKept, path_of(*file), std::make_shared<const Held>(held)};
+    if (within != nullptr) {
+      kept.within = path_of(*within);
+      kept.within_as = within_as;
+    }
+    return kept;
   }
 
   void end() {
@@ -211,13 +270,17 @@ class KeptFiles::Keeper {
   }
 
  private:
+  // A file, and the root directory of its process.
+  using Held = std::pair<std::shared_ptr<const UniqueFd>, std::shared_ptr<const UniqueFd>>;
   struct Entry {
     void note(std::uint64_t of_file) {
       several = several || (inode != 0 && of_file != 0 && inode != of_file);
       if (inode == 0) inode = of_file;
     }
     std::shared_ptr<const UniqueFd> file;  // of those that read it, too
-    Content content = {};                  // of `file`, when it was opened
+    std::shared_ptr<const UniqueFd> within;  // as Opened has it
+    std::string within_as;                   // its path there
+    Content content = {};                    // of `file`, when it was opened
     std::uint64_t inode = 0;
     bool waits = false, several = false, lost = false;
     int tries = 0;
@@ -275,7 +338,7 @@ class KeptFiles::Keeper {
 
   // Nobody's files go for those of somebody who has more. Many wait for the lock meanwhile, so nothing is
   // searched but users.
-  std::shared_ptr<const UniqueFd> let_one_go() {
+  Held let_one_go() {
     const auto most =
         std::ranges::max_element(held_by_, {}, [](const auto& each) { return each.second.size(); });
     Entry& oldest = *most->second.begin()->second;
@@ -283,10 +346,11 @@ class KeptFiles::Keeper {
     if (most->second.empty()) held_by_.erase(most);
     oldest.tries = 0;
     --held_;
-    return std::exchange(oldest.file, nullptr);
+    return {std::exchange(oldest.file, nullptr), std::exchange(oldest.within, nullptr)};
   }
 
   std::filesystem::path proc_;
+  OtherRoots roots_;  // of the thread that opens files
   std::chrono::seconds patience_;
   const Full full_;
   std::mutex mutex_;

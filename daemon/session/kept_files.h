@@ -16,7 +16,9 @@
 namespace tailor::session {
 
 // A file is opened when it is mapped, on a thread of its own: a file system may be slow, or never answer.
-// Calls come from one thread, and none waits but find(). Bounded.
+// Calls come from one thread, and none waits but find(). Bounded. With each file the root directory of its
+// process is held, where that is another one than ours, or has other mounts: debug files lie there. When the
+// process has ended, this shows no other mounts below it.
 class KeptFiles {
  public:
   // What becomes of a file beyond the limits.

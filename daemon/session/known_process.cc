@@ -13,6 +13,8 @@
 
 #include "daemon/os/elf_build_id.h"
 #include "daemon/os/living_folder.h"
+#include "daemon/os/vdso.h"
+#include "daemon/profile/mapped_kind.h"
 #include "daemon/process/process_state.h"
 #include "daemon/session/maps_lines.h"
 
@@ -76,14 +78,14 @@ class FilesOfMappings {
 class CodeOfMappings {
  public:
   CodeOfMappings(ProcessId process, const std::filesystem::path& folder)
-      : process_(process), files_(folder) {}
+      : process_(process), folder_(folder), files_(folder) {}
 
   void see(const MapsLine& line) {
     const bool of_file = line.name.starts_with('/');
     if (of_file) end_nameless(line.name);
     if (line.protection[2] != 'x') return;
     if (line.name.empty()) return keep(nameless_, line, {pipeline::kNamelessCode, ""});
-    keep(code_, line, of_file ? files_.of(line) : FilesOfMappings::File{line.name, ""});
+    keep(code_, line, of_file ? files_.of(line) : FilesOfMappings::File{line.name, id_of_memory(line)});
   }
   std::vector<profile::MappingRecord> take() {
     end_nameless("");
@@ -93,6 +95,9 @@ class CodeOfMappings {
  private:
   using Mappings = std::vector<profile::MappingRecord>;
 
+  std::string id_of_memory(const MapsLine& line) const {
+    return line.name == profile::kVdsoPath ? os::vdso_id(folder_, line.begin, line.end) : std::string();
+  }
   void keep(Mappings& to, const MapsLine& line, const FilesOfMappings::File& file) {
     if (to.size() >= kMostMappings) return;
     const std::uint64_t size = line.end - line.begin;
@@ -108,6 +113,7 @@ class CodeOfMappings {
   }
 
   ProcessId process_;
+  std::filesystem::path folder_;
   FilesOfMappings files_;
   Mappings code_;
   Mappings nameless_;  // behind the last file

@@ -1,5 +1,6 @@
 #include "daemon/session/live_hits.h"
 
+#include "daemon/profile/mapped_kind.h"
 #include "daemon/query/load/function_sums.h"
 
 namespace tailor::session {
@@ -55,7 +56,7 @@ void LiveHits::note(const profile::SampleRecord& sample) {
 
 void LiveHits::note_user(ProcessId process, std::uint64_t address) {
   const auto found = find_file_(process, address);
-  if (!found || !found->path.starts_with('/')) return;
+  if (!found || !profile::can_have_names(found->path, found->build_id)) return;
   add({std::string(found->path), std::string(found->build_id)}, user_of(process), found->offset);
 }
 

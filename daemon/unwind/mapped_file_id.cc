@@ -16,6 +16,8 @@
 #include "daemon/os/elf_build_id.h"
 #include "daemon/os/living_folder.h"
 #include "daemon/os/regular_file.h"
+#include "daemon/os/vdso.h"
+#include "daemon/profile/mapped_kind.h"
 #include "daemon/unwind/process_code.h"
 
 namespace tailor::unwind {
@@ -125,10 +127,16 @@ bool is_mapped_file(const FileFacts& facts, const MappedFile& file, FoundBy by) 
 }
 
 std::string build_id_of(const std::filesystem::path& proc, const MappedFile& file) {
+  if (file.path == profile::kVdsoPath) {
+    if (file.places.empty()) return {};
+    const MappedFile::Place& place = file.places.front();
+    return os::vdso_id(os::living_folder(proc, place.pid), place.begin, place.end);
+  }
   return id_of(proc, file, read_build_id);
 }
 
 std::string content_id_of(const std::filesystem::path& proc, const MappedFile& file) {
+  if (file.path == profile::kVdsoPath) return {};
   return id_of(proc, file, [](int fd) { return os::content_id(fd); });
 }
 

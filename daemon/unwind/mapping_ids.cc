@@ -16,6 +16,8 @@
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_scan.h"
 #include "daemon/os/host_files.h"
+#include "daemon/os/vdso.h"
+#include "daemon/profile/mapped_kind.h"
 #include "proto/base/file_id.h"
 #include "proto/base/hex.h"
 
@@ -54,6 +56,10 @@ std::optional<TimeNs> time_of(std::span<const std::byte> record, std::size_t fro
 bool names_file(const capture::MappingBytes& told) {
   return told.build_id.empty() && told.inode != 0 && told.path.starts_with('/') &&
          !told.path.starts_with("//");
+}
+
+bool is_vdso(const capture::MappingBytes& told) {
+  return told.build_id.empty() && told.path == profile::kVdsoPath;
 }
 
 // As the kernel writes it, or with a mark of our own. False: it would not fit.
@@ -168,6 +174,13 @@ void MappingIds::ask(const capture::RingChunk& chunk) {
   }
 }
 
+// What is read of a process's memory is read of each process.
+MappingIds::File MappingIds::asked_file(const capture::MappingBytes& told) {
+  const bool vdso = is_vdso(told);
+  return {std::string(told.path), told.device_major, told.device_minor, vdso ? told.begin : told.inode,
+          vdso ? static_cast<std::uint64_t>(told.pid) : told.generation};
+}
+
 // By user.
 std::map<std::uint32_t, MappingIds::Question> MappingIds::collect(const capture::RingChunk& chunk) {
   const auto ring = times_.find(chunk.ring);
@@ -180,13 +193,15 @@ std::map<std::uint32_t, MappingIds::Question> MappingIds::collect(const capture:
         if (header.type == PERF_RECORD_FORK) return forked(record);
         if (header.type != PERF_RECORD_MMAP2) return;
         const auto told = capture::read_executable_mapping(record);
-        if (!told || !names_file(*told)) return;
+        if (!told || (!names_file(*told) && !is_vdso(*told))) return;
+        const auto at = static_cast<std::size_t>(record.data() - chunk.bytes.data());
+        // Each process of 64 bits has ours: nobody's memory is read.
+        if (is_vdso(*told) && told->begin >= os::kLowestOfWideVdso)
+          return vdsos_.push_back({at, told->begin, told->size});
         const auto [user, fresh] = users.try_emplace(told->pid, kNoUser);
         if (fresh) user->second = os::owner_of(os_.proc() / std::to_string(told->pid)).value_or(kNoUser);
-        const File file{std::string(told->path), told->device_major, told->device_minor, told->inode,
-                        told->generation};
+        const File file = asked_file(*told);
         const TimeNs mapped = std::min(time_of(record, from_end).value_or(now), now) + to_wall;
-        const auto at = static_cast<std::size_t>(record.data() - chunk.bytes.data());
         if (!questions[user->second].add(at, file, *told, mapped, ancestors_of(told->pid, file)))
           ++counts_.unread;
       });
@@ -256,6 +271,17 @@ void MappingIds::take_last(capture::RingChunk& chunk) {
   answer(chunk);
 }
 
+void MappingIds::answer_vdsos(capture::RingChunk& chunk) {
+  for (const OwnVdso& each : vdsos_) {
+    const std::string id = os::vdso_id({}, each.begin, each.begin + each.size);
+    perf_event_header header;
+    std::memcpy(&header, chunk.bytes.data() + each.at, sizeof header);
+    const bool found = put_id(std::span(chunk.bytes).subspan(each.at, header.size), id);
+    ++(found ? counts_.found : counts_.none);
+  }
+  vdsos_.clear();
+}
+
 void MappingIds::answer(capture::RingChunk& chunk) {
   for (const Asked& each : asked_) {
     const bool unread = !has_answer(each.ids) || (each.contents != nullptr && !has_answer(each.contents));
@@ -270,6 +296,7 @@ void MappingIds::answer(capture::RingChunk& chunk) {
     const bool found = put_id(std::span(chunk.bytes).subspan(each.at, header.size), id);
     ++(found ? counts_.found : counts_.none);
   }
+  answer_vdsos(chunk);
   asked_.clear();
   asked_for_ = asked_for_contents_ = false;
 }

@@ -1,6 +1,7 @@
 // Puts build ids into the records of mappings, as the kernel would (mapped_file_id.h says why it is not
-// asked), and content ids where files have none (capture::kContentMark). It stands before all that reads
-// these records, so that they look the same whoever found the id.
+// asked), and content ids where files have none (capture::kContentMark). It also says
+// which image of the vDSO a process has (daemon/os/vdso.h). It stands before all that reads these records, so
+// that they look the same whoever found the id.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/ring_chunk.h"
 #include "daemon/os/os.h"
 #include "daemon/unwind/file_work.h"
@@ -68,15 +70,23 @@ class MappingIds {
   // Path, device, inode and generation, as records have them.
   using File = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>;
 
+  // A record of code of the kernel's own, as each process of 64 bits has it.
+  struct OwnVdso {
+    std::size_t at = 0;  // in its chunk, in bytes
+    std::uint64_t begin = 0, size = 0;
+  };
+
   void forked(std::span<const std::byte> record);
   std::vector<std::int32_t> ancestors_of(std::int32_t pid, const File& file);
   void ask(const capture::RingChunk& chunk);
+  static File asked_file(const capture::MappingBytes& told);
   std::map<std::uint32_t, Question> collect(const capture::RingChunk& chunk);
   void ask_contents();
   static bool has_answer(const Waited& asked);
   bool await(Waited Asked::* asked, Patience& patience) const;
   void await_last(Waited Asked::* asked);
   void answer(capture::RingChunk& chunk);
+  void answer_vdsos(capture::RingChunk& chunk);
 
   static constexpr std::size_t kMostFiles = 4096, kMostPlaces = 8;  // of a user in a chunk; of a file
   static constexpr std::size_t kMostSeen = 1024;
@@ -90,6 +100,7 @@ class MappingIds {
   bool asked_for_ = false;                               // the chunk that take() has begun
   bool asked_for_contents_ = false;
   std::vector<Asked> asked_;
+  std::vector<OwnVdso> vdsos_;
   TimeNs last_wait_left_;
   MappingIdCounts counts_;
 };

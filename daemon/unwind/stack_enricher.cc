@@ -15,6 +15,7 @@
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_scan.h"
 #include "daemon/capture/decode/sample_view.h"
+#include "daemon/profile/mapped_kind.h"
 #include "tailor/thread_area.h"
 
 namespace tailor::unwind {
@@ -154,8 +155,9 @@ bool is_jitdump(std::string_view path) {
   return name.starts_with("jit-") && name.ends_with(".dump");
 }
 
-// "": none.
+// "": none. The kernel's own code in a process lies in no file.
 std::string file_in(const capture::MappingBytes& mapping) {
+  if (mapping.path == profile::kVdsoPath) return {};
   if (!mapping.build_id.empty()) return file_with(mapping.build_id);
   return mapping.inode == 0 ? std::string()
                             : file_of(mapping.device_major, mapping.device_minor, mapping.inode);

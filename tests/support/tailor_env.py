@@ -21,6 +21,8 @@ BIN = BUILD / "bin"
 SKIP = 77
 # Earlier runs of this user change no answers.
 os.environ["TAILOR_SYMBOL_CACHE"] = "off"
+# Nor does what servers have: a test that asks one names its own.
+os.environ.pop("DEBUGINFOD_URLS", None)
 
 
 def skip(reason):

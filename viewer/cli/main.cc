@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/query/reports/no_such.h"
+#include "daemon/query/symbols/debuginfod.h"
 #include "daemon/query/symbols/symbol_cache.h"
 #include "daemon/serve/error_json.h"
 #include "proto/base/errors.h"
@@ -81,6 +82,14 @@ bool is_paged(const CLI::App& app) {
   return json == nullptr || json->count() == 0;
 }
 
+// Commands that make a report here, of what was recorded. A recording, and what goes on beside one, asks no
+// server for files.
+bool asks_for_debug_files(const std::string& command) {
+  static const std::vector<std::string> kReports = {"annotate",   "diff",   "doctor", "export", "flame",
+                                                    "iterations", "memory", "report", "sql",    "timeline"};
+  return std::ranges::binary_search(kReports, command);
+}
+
 // What was printed may not have been written yet: a disk may be full.
 int all_written(int code) {
   errno = 0;
@@ -101,7 +110,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 not found or nothing to show, 4 a condition of "
-      "--fail-if holds, 5 it cannot be judged.");
+      "--fail-if holds, 5 it cannot be judged.\n"
+      "DEBUGINFOD_URLS: servers that reports ask for debug files, by build id; nothing else asks them.");
   Action action;
   add_record(app, action);
   add_report(app, action);
@@ -149,8 +159,10 @@ int run(int argc, char** argv) {
   Terminal::detect();
   Pager pager;
   if (is_paged(app)) pager_of_this_run = &pager;
+  const std::string command = app.get_subcommands().front()->get_name();
+  if (asks_for_debug_files(command)) query::use_debug_finder(query::Debuginfod::of_environment());
   // A listing opens its own at the line that cost most.
-  if (app.get_subcommands().front()->get_name() != "annotate") open_pager(0);
+  if (command != "annotate") open_pager(0);
   const int code = action();
   pager_of_this_run = nullptr;
   return pager.runs() ? code : all_written(code);

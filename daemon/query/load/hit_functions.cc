@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/profile/mapped_kind.h"
 #include "daemon/query/load/function_sums.h"
 #include "daemon/query/symbols/symbols.h"
 
@@ -31,6 +32,8 @@ profile::FileNames names_of_file(const profile::RecordingInfo& info, const CodeF
   if (found.is == KeptFile::Is::kKept) {
     recorded.read_at = found.path;
     recorded.mapped_ns = INT64_MAX;
+    recorded.within = found.within;
+    recorded.within_as = found.within_as;
   }
   const auto functions = FunctionNames::read(file.path, recorded);
   if (!functions) return {};
@@ -118,7 +121,7 @@ std::vector<profile::FileNames> HitFunctions::names(const FindKept& kept, const 
   std::vector<profile::FileNames> out;
   for (const auto& [file, offsets] : files_) {
     const CodeFile& known = timelines_.files()[file];
-    if (!known.path.starts_with('/')) continue;
+    if (!profile::can_have_names(known.path, known.build_id)) continue;
     if (profile::FileNames names = names_of_file(info_, known, offsets, kept, cache); !names.path.empty())
       out.push_back(std::move(names));
   }

@@ -28,6 +28,9 @@ struct KeptFile {
   Is is = Is::kNotKept;
   std::string path = {};
   std::shared_ptr<const void> holds = {};  // as long as it lives, the file is at `path`
+  // The root directory of its process, and the path there, where the process has another root or other mounts
+  // than we; "": it has ours.
+  std::string within = {}, within_as = {};
 };
 using FindKept = std::function<KeptFile(const std::string& path, const std::string& build_id)>;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "daemon/profile/mapped_kind.h"
 #include "daemon/query/symbols/symbols.h"
 
 namespace tailor::query {
@@ -70,8 +71,9 @@ class Namer {
     Function out;
     out.object = file.path.substr(file.path.rfind('/') + 1);
     if (file.path.starts_with('[')) out.name = file.path;
-    if (!file.path.starts_with('/')) return out;
+    if (!profile::can_have_names(file.path, file.build_id)) return out;
     NamedCode found = in_file_or_profile(file, offset);
+    if (found.name.empty() && !out.name.empty()) return out;
     out.name = std::move(found.name);
     out.why = std::move(found.why);
     out.source = std::move(found.source);

@@ -74,24 +74,25 @@ std::optional<ElfFile> unpack_mini_debug(const ElfFile& file) {
   return *std::move(inner);
 }
 
-std::optional<ElfFile> find_debug_file(const std::string& path, const ElfFile& file,
-                                       const std::string& root) {
+std::optional<ElfFile> find_debug_file(const std::string& path, const ElfFile& file, const std::string& root,
+                                       const std::string& within) {
   const std::string build_id = file.build_id();
   if (build_id.size() > 2) {
     auto found = ElfFile::open(
-        fmt::format("{}/.build-id/{}/{}.debug", root, build_id.substr(0, 2), build_id.substr(2)));
+        fmt::format("{}{}/.build-id/{}/{}.debug", within, root, build_id.substr(0, 2), build_id.substr(2)));
     if (found.ok() && found->build_id() == build_id) return *std::move(found);
   }
+  if (!path.starts_with('/')) return std::nullopt;  // it lies in no file
   if (const auto link = debug_link_of(file)) {
     const std::string folder = path.substr(0, path.rfind('/') + 1);
     for (const std::string& place : {folder, folder + ".debug/", root + folder}) {
       if (place + link->name == path) continue;
-      auto found = ElfFile::open(place + link->name);
+      auto found = ElfFile::open(within + place + link->name);
       if (found.ok() && found->checksum() == link->checksum) return *std::move(found);
     }
   }
   if (build_id.empty()) return std::nullopt;
-  auto beside = ElfFile::open(path + ".debug");
+  auto beside = ElfFile::open(within + path + ".debug");
   if (beside.ok() && beside->build_id() == build_id) return *std::move(beside);
   return std::nullopt;
 }

@@ -14,7 +14,9 @@ std::optional<ElfFile> unpack_mini_debug(const ElfFile& file);
 
 // The file that has what was stripped from `file`, which lies at `path` (GDB manual, "Separate Debug Files"):
 // the one under `root` that has its build id; the one that its debug link names, beside it, in .debug/, or
-// under `root`, if its checksum fits; PATH.debug, if its build id fits.
-std::optional<ElfFile> find_debug_file(const std::string& path, const ElfFile& file, const std::string& root);
+// under `root`, if its checksum fits; PATH.debug, if its build id fits. All of that is looked for below the
+// folder `within`: of a process that has another root directory than we.
+std::optional<ElfFile> find_debug_file(const std::string& path, const ElfFile& file, const std::string& root,
+                                       const std::string& within = {});
 
 }  // namespace tailor::query

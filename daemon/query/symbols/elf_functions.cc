@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
+#include "daemon/os/vdso.h"
+#include "daemon/profile/mapped_kind.h"
 #include "daemon/query/symbols/elf_debug_files.h"
 #include "daemon/query/symbols/elf_file.h"
 #include "daemon/query/symbols/elf_linkage.h"
@@ -30,12 +35,32 @@ Status same_file(const ElfFile& file, const RecordedFile& recorded) {
   return Ok{};
 }
 
+Result<ElfFile> open_recorded(const std::string& path, const RecordedFile& recorded) {
+  if (path != profile::kVdsoPath) return ElfFile::open(recorded.read_at.empty() ? path : recorded.read_at);
+  std::vector<char> image = os::vdso_image(recorded.build_id);
+  if (image.empty()) return unavailable("the vDSO of the recording's kernel is not here");
+  return ElfFile::of_bytes(std::move(image), path);
+}
+
+void add_debug_files(const std::string& path, const RecordedFile& recorded, const std::string& debug_root,
+                     const ElfFile& file, SymbolSet& to) {
+  const auto add = [&to](const std::optional<ElfFile>& found) {
+    if (found) to.add_table(*found, SHT_SYMTAB);
+  };
+  if (!recorded.within.empty())
+    add(find_debug_file(recorded.within_as, file, debug_root, recorded.within));
+  add(find_debug_file(path, file, debug_root));
+  if (recorded.debug_at.empty()) return;
+  if (const auto told = ElfFile::open(recorded.debug_at); told.ok() && told->build_id() == file.build_id())
+    to.add_table(*told, SHT_SYMTAB);
+}
+
 }  // namespace
 
 Result<ElfFunctions> read_elf_functions(const std::string& path, const RecordedFile& recorded,
                                         const std::string& debug_root,
                                         const std::vector<std::string>& setters) {
-  auto file = ElfFile::open(recorded.read_at.empty() ? path : recorded.read_at);
+  auto file = open_recorded(path, recorded);
   if (!file) return file.error();
   if (Status same = same_file(*file, recorded); !same) return same.error();
   ElfFunctions out;
@@ -48,7 +73,7 @@ Result<ElfFunctions> read_elf_functions(const std::string& path, const RecordedF
   symbols.add_table(*file, SHT_SYMTAB);
   symbols.add_table(*file, SHT_DYNSYM);
   if (const auto inner = unpack_mini_debug(*file)) symbols.add_table(*inner, SHT_SYMTAB);
-  if (const auto debug = find_debug_file(path, *file, debug_root)) symbols.add_table(*debug, SHT_SYMTAB);
+  add_debug_files(path, recorded, debug_root, *file, symbols);
   add_go_functions(*file, symbols);
   add_linkage(*file, symbols);
   out.functions = symbols.take(*file);

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/profile/mapped_kind.h"
+#include "daemon/query/symbols/debug_finder.h"
+#include "daemon/query/symbols/fetched_names.h"
 #include "daemon/query/symbols/symbol_cache.h"
+#include "proto/base/file_id.h"
 
 namespace tailor::query {
 
@@ -80,12 +84,34 @@ NamedCode Symbols::in_file(const std::string& path, std::uint64_t file_offset, c
     if (auto read = FunctionNames::read(path, recorded, setters_); read.ok())
       file.names = std::make_unique<FunctionNames>(*std::move(read));
     else
-      file.why = ::access(path.c_str(), F_OK) != 0 ? "the file is gone" : read.error().message;
+      file.why = path != profile::kVdsoPath && ::access(path.c_str(), F_OK) != 0 ? "the file is gone"
+                                                                             : read.error().message;
   }
   NamedCode here = file.names == nullptr ? NamedCode{"", file.why} : file.names->at(file_offset);
   if (!here.name.empty() || recorded.build_id.empty()) return here;
   NamedCode kept = in_cache(file, recorded.build_id, file_offset);
-  return kept.name.empty() ? here : kept;
+  return kept.name.empty() ? fetched(file, path, file_offset, recorded, std::move(here)) : kept;
+}
+
+// A function without a name says why nobody else names it, too.
+NamedCode Symbols::fetched(File& file, const std::string& path, std::uint64_t file_offset,
+                           const RecordedFile& recorded, NamedCode here) const {
+  const bool is_served = !is_content_id(recorded.build_id) && path != profile::kVdsoPath;
+  if (debug_finder() == nullptr || !is_served) return here;
+  if (!std::exchange(file.asked_finder, true)) {
+    auto names = fetch_names(*debug_finder(), path, recorded, file.names != nullptr, setters_);
+    if (names)
+      file.fetched = std::make_unique<FunctionNames>(*std::move(names));
+    else
+      file.why_not_fetched = names.error().message;
+  }
+  if (file.fetched == nullptr) {
+    here.why += "; " + file.why_not_fetched;
+    return here;
+  }
+  NamedCode found = file.fetched->at(file_offset);
+  if (found.name.empty()) here.why += "; nor does what debuginfod has of it name it";
+  return found.name.empty() ? here : found;
 }
 
 NamedCode Symbols::in_cache(File& file, const std::string& id, std::uint64_t file_offset) const {

@@ -54,8 +54,8 @@ class FunctionNames {
   ElfFunctions elf_;
 };
 
-// Names by the profile itself, else by the files, else by what is kept of them (symbol_cache()). Reads every
-// file once. One thread.
+// Names by the profile itself, else by the files, else by what is kept of them (symbol_cache()), else by what
+// debug_finder() has of them. Reads every file once. One thread.
 class Symbols {
  public:
   // `stored` must outlive it. Functions without a name get one by their `setters` (set_functions.h).
@@ -73,8 +73,13 @@ class Symbols {
     std::string why;
     bool asked_cache = false;
     std::optional<StoredNames> cached;  // nothing: it keeps none
+    bool asked_finder = false;
+    std::unique_ptr<FunctionNames> fetched;  // NULL: it has none, for this reason
+    std::string why_not_fetched;
   };
   NamedCode in_cache(File& file, const std::string& id, std::uint64_t file_offset) const;
+  NamedCode fetched(File& file, const std::string& path, std::uint64_t file_offset,
+                    const RecordedFile& recorded, NamedCode here) const;
   NamedCode in_file(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded);
 
   const StoredNames& stored_;

@@ -195,7 +195,13 @@ TEST(Doctor, TellsReasonsWhyFunctionsHaveNoNamesApart) {
       "2.0 %, libb.so 1.0 %)");
   EXPECT_EQ(found[1].state, Finding::State::kNote);
   EXPECT_NE(found[1].remedy.find("debug symbols"), std::string::npos);
-  report.functions.erase(report.functions.begin(), report.functions.begin() + 3);
+  report.functions[0].function.why += "; debuginfod has no file for its build id";
+  report.functions.erase(report.functions.begin() + 1, report.functions.begin() + 3);
+  const auto asked = look_at_names(report);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_NE(asked[0].found.find("debuginfod has no file"), std::string::npos);
+  EXPECT_NE(asked[0].remedy.find("debug symbols"), std::string::npos);
+  report.functions.erase(report.functions.begin());
   const auto fine = look_at_names(report);
   ASSERT_EQ(fine.size(), 1u);
   EXPECT_EQ(fine[0].state, Finding::State::kOk);

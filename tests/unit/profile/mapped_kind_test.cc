@@ -24,5 +24,13 @@ TEST(MappedKind, OnlyFilesAndNothingEndCode) {
   EXPECT_FALSE(ends_code(MappedKind::kUnknown));
 }
 
+TEST(MappedKind, FilesAndTheKernelsOwnCodeCanHaveNames) {
+  EXPECT_TRUE(can_have_names("/usr/lib/a.so", ""));
+  EXPECT_TRUE(can_have_names("[vdso]", "1122"));
+  EXPECT_FALSE(can_have_names("[vdso]", "")) << "of which kernel is not known";
+  EXPECT_FALSE(can_have_names("[vsyscall]", "1122"));
+  EXPECT_FALSE(can_have_names("", ""));
+}
+
 }  // namespace
 }  // namespace tailor::profile

@@ -194,6 +194,29 @@ TEST_F(KeptFilesTest, ThoseOfLongAgoGoWhereNewOnesTakeTheirPlace) {
   EXPECT_EQ(content(found), std::to_string(kFiles - 1)) << "who reads it has it until he is done";
 }
 
+// Its debug file lies there too, and is looked for after the process has ended.
+TEST_F(KeptFilesTest, TheRootOfAProcessInAContainerIsHeldToo) {
+  const fs::path proc = folder_ / "proc", root = folder_ / "container";
+  const std::string there = path("proc/77");
+  fs::create_directories(there);
+  fs::create_directories(root / "bin");
+  fs::create_directory_symlink(root, there + "/root");
+  const std::string file = write("container/bin/program", "the one that ran");
+  write("container/bin/program.debug", "its symbols");
+  KeptFiles files(proc, std::chrono::seconds(60));
+  files.chunk(mapped_as(file, "/bin/program", PROT_EXEC, 77));
+  query::KeptFile kept = files.find("/bin/program", "");
+  ASSERT_EQ(kept.is, Is::kKept);
+  EXPECT_EQ(kept.within_as, "/bin/program");
+  fs::remove_all(proc);
+  std::ifstream beside(kept.within + kept.within_as + ".debug");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(beside), {}), "its symbols");
+  files_.chunk(mapped(write("program", "ours")));
+  kept = files_.find(path("program"), "");
+  ASSERT_EQ(kept.is, Is::kKept);
+  EXPECT_EQ(kept.within, "") << "this process has our root";
+}
+
 // This program itself, whose build id is not told.
 TEST_F(KeptFilesTest, WhatAProcessHadMappedIsHeld) {
   const std::string self = fs::read_symlink("/proc/self/exe").string();

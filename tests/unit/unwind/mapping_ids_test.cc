@@ -19,6 +19,7 @@
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/os/content_id.h"
 #include "daemon/os/elf_build_id.h"
+#include "daemon/os/vdso.h"
 #include "tests/support/fake_os.h"
 #include "tests/support/record_encoder.h"
 #include "tests/unit/unwind/later_work.h"
@@ -42,9 +43,10 @@ capture::RingLayout layout() {
 
 void add_mapping(capture::RingChunk& chunk, const std::string& path, std::uint64_t inode,
                  std::uint32_t protection = PROT_READ | PROT_EXEC,
-                 std::uint32_t pid = static_cast<std::uint32_t>(::getpid())) {
+                 std::uint32_t pid = static_cast<std::uint32_t>(::getpid()), std::uint64_t begin = 0x1000,
+                 std::uint64_t size = 0x2000) {
   test::RecordBytes record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
-  record.u32(pid).u32(pid).u64(0x1000).u64(0x2000).u64(0);
+  record.u32(pid).u32(pid).u64(begin).u64(size).u64(0);
   record.u32(8).u32(1).u64(inode).u64(5);
   record.u32(protection).u32(MAP_PRIVATE).text(path);
   record.u32(pid).u32(pid).u64(kTime).u64(1);
@@ -117,12 +119,44 @@ TEST_F(MappingIdsTest, WhatHasNoFileIsLeftAlone) {
   ids.ring(layout());
   capture::RingChunk chunk{kRing, {}};
   add_mapping(chunk, "//anon", 0);
-  add_mapping(chunk, "[vdso]", 0);
+  add_mapping(chunk, "[vsyscall]", 0);
   add_mapping(chunk, "/bin/main", kInode, PROT_READ);
   const std::vector<std::byte> before = chunk.bytes;
   ASSERT_TRUE(ids.take(chunk, &patience));
   EXPECT_EQ(chunk.bytes, before);
   EXPECT_TRUE(asked.empty());
+}
+
+// The kernel's own code in a process of 64 bits is the same as in ours: nobody's memory is read.
+TEST_F(MappingIdsTest, TheVdsoHasTheIdOfOurs) {
+  const os::Vdso& own = os::own_vdso();
+  if (own.build_id.empty()) GTEST_SKIP() << "this kernel gives no vDSO, or one without a build id";
+  const auto told = [this](std::uint64_t begin, std::uint64_t size) {
+    MappingIds ids(os, {}, finder());
+    ids.ring(layout());
+    capture::RingChunk chunk{kRing, {}};
+    add_mapping(chunk, "[vdso]", 0, PROT_READ | PROT_EXEC, 1, begin, size);
+    EXPECT_TRUE(ids.take(chunk, &patience));
+    return first_of(chunk)->build_id;
+  };
+  EXPECT_EQ(told(0x7ffd'0000'0000, own.image.size()), own.build_id);
+  EXPECT_EQ(told(0x7ffd'0000'0000, own.image.size() + 4096), "") << "ours has another size";
+  EXPECT_TRUE(asked.empty());
+  EXPECT_EQ(told(0x1000, own.image.size()), "") << "a process of 32 bits has another one";
+  ASSERT_EQ(asked.size(), 1u) << "its memory says which";
+  EXPECT_EQ(asked[0].path, "[vdso]");
+  ASSERT_EQ(asked[0].places.size(), 1u);
+  EXPECT_EQ(asked[0].places[0].pid, 1);
+  EXPECT_EQ(asked[0].places[0].begin, 0x1000u);
+}
+
+TEST_F(MappingIdsTest, TheMemoryOfEachProcessIsReadForIt) {
+  MappingIds ids(os, {}, finder());
+  ids.ring(layout());
+  capture::RingChunk chunk{kRing, {}};
+  for (const std::uint32_t pid : {1u, 2u}) add_mapping(chunk, "[vdso]", 0, PROT_READ | PROT_EXEC, pid);
+  ASSERT_TRUE(ids.take(chunk, &patience));
+  EXPECT_EQ(asked.size(), 2u);
 }
 
 TEST_F(MappingIdsTest, AFileWithoutAnIdKeepsItsNumber) {

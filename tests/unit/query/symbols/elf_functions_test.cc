@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "daemon/os/vdso.h"
+#include "daemon/profile/mapped_kind.h"
 #include "daemon/query/symbols/symbols.h"
 
 namespace tailor::query {
@@ -174,6 +176,18 @@ TEST_F(StrippedTest, ABuildIdLeadsToThem) {
   EXPECT_TRUE(has(read(), kName));
   EXPECT_TRUE(has(read(facts->build_id), kName));
   EXPECT_FALSE(read("00112233").ok()) << "another build was recorded";
+}
+
+// The kernel's own code in each process is in no file.
+TEST(ElfFunctions, TheVdsoHasTheNamesOfTheKernelThatItIsFrom) {
+  const std::string& id = os::own_vdso().build_id;
+  if (id.empty()) GTEST_SKIP() << "this kernel gives no vDSO, or one without a build id";
+  const auto read_with = [](const std::string& build_id) {
+    return read_elf_functions(std::string(profile::kVdsoPath), {INT64_MAX, build_id});
+  };
+  EXPECT_TRUE(has(read_with(id), "__vdso_clock_gettime"));
+  EXPECT_FALSE(read_with("00112233").ok()) << "of another kernel";
+  EXPECT_FALSE(read_with("").ok()) << "nobody knows of which";
 }
 
 TEST(ElfFunctions, TheLinkageTableHasTheNamesOfWhatItCalls) {
