@@ -141,8 +141,7 @@ void note_reading(const PerfFeed& feed, const profile::Accounting& total, std::v
                     "with --switch-output those of the files before",
                     feed.untold_losses()));
   if (feed.losses().filtered() > 0)
-    notes.push_back(
-        fmt::format("a filter of the recording left out {} samples", feed.losses().filtered()));
+    notes.push_back(fmt::format("a filter of the recording left out {} samples", feed.losses().filtered()));
   if (feed.forced() > 0)
     notes.push_back(fmt::format(
         "its records lie so far out of order that {} MB could not hold them: {} samples came late",

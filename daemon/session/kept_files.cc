@@ -92,11 +92,11 @@ bool has_content(const UniqueFd& file, const Content& content) {
 }
 
 struct Opened {
-  UniqueFd file;                    // empty: the file was not found
-  Content content = {};             // when it was opened
-  std::uint64_t inode = 0;          // as the kernel's records have it, 0: not known
-  bool lost = false;                // the file at its path is another one for certain
-  std::uint32_t user = UINT32_MAX;  // whose process has mapped it; UINT32_MAX: it was gone
+  UniqueFd file;                                // empty: the file was not found
+  Content content = {};                         // when it was opened
+  std::uint64_t inode = 0;                      // as the kernel's records have it, 0: not known
+  bool lost = false;                            // the file at its path is another one for certain
+  std::uint32_t user = UINT32_MAX;              // whose process has mapped it; UINT32_MAX: it was gone
   std::shared_ptr<const UniqueFd> within = {};  // its root directory, where that is not ours
 };
 
@@ -125,8 +125,8 @@ class OtherRoots {
     if (key == ours_) return nullptr;
     std::erase_if(held_, [](const auto& each) { return each.second.expired(); });
     if (auto known = held_[key].lock()) return known;
-    auto root = std::make_shared<const UniqueFd>(
-        ::open((folder / "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    auto root =
+        std::make_shared<const UniqueFd>(::open((folder / "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!*root) return nullptr;
     held_[key] = root;
     return root;
@@ -277,7 +277,7 @@ class KeptFiles::Keeper {
       several = several || (inode != 0 && of_file != 0 && inode != of_file);
       if (inode == 0) inode = of_file;
     }
-    std::shared_ptr<const UniqueFd> file;  // of those that read it, too
+    std::shared_ptr<const UniqueFd> file;    // of those that read it, too
     std::shared_ptr<const UniqueFd> within;  // as Opened has it
     std::string within_as;                   // its path there
     Content content = {};                    // of `file`, when it was opened

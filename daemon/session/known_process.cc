@@ -14,8 +14,8 @@
 #include "daemon/os/elf_build_id.h"
 #include "daemon/os/living_folder.h"
 #include "daemon/os/vdso.h"
-#include "daemon/profile/mapped_kind.h"
 #include "daemon/process/process_state.h"
+#include "daemon/profile/mapped_kind.h"
 #include "daemon/session/maps_lines.h"
 
 namespace tailor::session {

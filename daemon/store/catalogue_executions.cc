@@ -88,9 +88,8 @@ std::vector<profile::ExecutionRecord> Catalogue::records_of(RecordingNumber reco
 Status Catalogue::visit_executions(const WallRange& range,
                                    const std::function<bool(ExecutionRow)>& visit) const {
   Status problem = Ok{};
-  LeaderRows leaders([&](RecordingNumber recording, const ExecutionId& id) {
-    return records_of(recording, id, problem);
-  });
+  LeaderRows leaders(
+      [&](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id, problem); });
   const std::uint64_t since = std::min<std::uint64_t>(range.since_ns, INT64_MAX);
   const std::uint64_t until = std::min<std::uint64_t>(range.until_ns, INT64_MAX);
   std::string from = "WHERE ?1='' ORDER BY recording DESC, begin DESC";
@@ -169,9 +168,8 @@ Result<std::vector<ExecutionRow>> Catalogue::find_executions(
   if (!read) return read.error();
   std::vector<ExecutionRow> rows;
   Status problem = Ok{};
-  LeaderRows leaders([&](RecordingNumber recording, const ExecutionId& id) {
-    return records_of(recording, id, problem);
-  });
+  LeaderRows leaders(
+      [&](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id, problem); });
   for (auto& [id, each] : found) {
     if (const auto leader = leaders.leader(each.newest)) {
       Status found_leader = visit_rows("WHERE id=?1", id_text(leader->id), [&](ExecutionRow row) {

@@ -36,8 +36,7 @@ struct CheckedFile {
   // is not known here.
   void learn(const std::uint8_t* header) {
     const std::uint8_t* version = header + kUserVersionAt;
-    const bool ours =
-        version[0] == 0 && version[1] == 0 && version[2] == 0 && version[3] == kCheckedVersion;
+    const bool ours = version[0] == 0 && version[1] == 0 && version[2] == 0 && version[3] == kCheckedVersion;
     checked = ours || header[kReservedAt] == kPageReserved;
   }
 };

@@ -99,9 +99,8 @@ int record_process(const AttachOptions& options) {
       span, 0);
   // The process may have ended by itself, and its sampling with it.
   if (!ended) warn(ended.error().message);
-  auto samples =
-      write_span(span, options.output, {.keep_old = options.keep_old}, kept.finder(), query::symbol_cache(),
-                 warn_of_damage(span.store));
+  auto samples = write_span(span, options.output, {.keep_old = options.keep_old}, kept.finder(),
+                            query::symbol_cache(), warn_of_damage(span.store));
   if (!samples) return complain(samples.error());
   const std::string name = escape(store::output_name(options.output), false);
   fmt::print(stderr, "tailor: {} samples in {}\n", grouped(*samples), name);

@@ -19,7 +19,8 @@ class Painting {
     std::uint32_t piece = 0;
   };
 
-  Painting(std::span<const Piece> pieces, std::size_t most_steps) : pieces_(pieces), steps_left_(most_steps) {}
+  Painting(std::span<const Piece> pieces, std::size_t most_steps)
+      : pieces_(pieces), steps_left_(most_steps) {}
 
   // False: not everywhere, as there are too many names within.
   bool paint(std::uint32_t piece) {
@@ -97,11 +98,11 @@ std::size_t fair_depth(std::span<const Piece> pieces, const LateSpans::Limits& l
     depths.push_back(depth);
   std::vector<std::size_t> sums(depths.size());
   std::size_t open = 0;
-  for_each_cut(pieces, [&](std::uint64_t, std::span<const std::uint32_t> ended,
-                           std::span<const std::uint32_t> begun) {
-    open = open - ended.size() + begun.size();
-    for (std::size_t i = 0; i < depths.size(); ++i) sums[i] += std::min(open, depths[i]);
-  });
+  for_each_cut(
+      pieces, [&](std::uint64_t, std::span<const std::uint32_t> ended, std::span<const std::uint32_t> begun) {
+        open = open - ended.size() + begun.size();
+        for (std::size_t i = 0; i < depths.size(); ++i) sums[i] += std::min(open, depths[i]);
+      });
   for (std::size_t i = 0; i < depths.size(); ++i) {
     if (sums[i] <= limits.in_all) return depths[i];
   }

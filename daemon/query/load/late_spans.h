@@ -21,8 +21,8 @@ class LateSpans {
     bool untimed = false;  // of a perf map: it counts where nothing with a time does
   };
   struct Limits {
-    std::size_t at_one_place = 4096;               // pieces with a time; the older ones are left out
-    std::size_t in_all = std::size_t{1} << 24;     // the sum over all places
+    std::size_t at_one_place = 4096;                // pieces with a time; the older ones are left out
+    std::size_t in_all = std::size_t{1} << 24;      // the sum over all places
     std::size_t most_steps = std::size_t{1} << 24;  // over smaller names within one without a time
   };
 

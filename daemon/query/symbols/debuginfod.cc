@@ -126,8 +126,7 @@ Debuginfod::Answer ask_library(const Library& library, DebugFinder::What what, c
   if (client == nullptr) return {-ENOMEM, "its client cannot begin"};
   library.set_progress(client, go_on);
   patience_of_thread = &patience;
-  const Library::Find find =
-      what == DebugFinder::What::kFile ? library.find_file : library.find_debug_file;
+  const Library::Find find = what == DebugFinder::What::kFile ? library.find_file : library.find_debug_file;
   char* path = nullptr;
   // Without a length it is text.
   const int file = find(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &path);

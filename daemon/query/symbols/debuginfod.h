@@ -14,7 +14,7 @@ namespace tailor::query {
 
 // How long a server may take.
 struct DebuginfodLimits {
-  TimeNs quiet = 10'000'000'000;      // without anything new; DEBUGINFOD_TIMEOUT (seconds) says another
+  TimeNs quiet = 10'000'000'000;       // without anything new; DEBUGINFOD_TIMEOUT (seconds) says another
   TimeNs of_a_file = 120'000'000'000;  // DEBUGINFOD_MAXTIME (seconds) says another
   TimeNs of_all = 300'000'000'000;     // of one run
   // Those, as the environment has them.

@@ -47,8 +47,7 @@ void add_debug_files(const std::string& path, const RecordedFile& recorded, cons
   const auto add = [&to](const std::optional<ElfFile>& found) {
     if (found) to.add_table(*found, SHT_SYMTAB);
   };
-  if (!recorded.within.empty())
-    add(find_debug_file(recorded.within_as, file, debug_root, recorded.within));
+  if (!recorded.within.empty()) add(find_debug_file(recorded.within_as, file, debug_root, recorded.within));
   add(find_debug_file(path, file, debug_root));
   if (recorded.debug_at.empty()) return;
   if (const auto told = ElfFile::open(recorded.debug_at); told.ok() && told->build_id() == file.build_id())

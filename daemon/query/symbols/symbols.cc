@@ -85,7 +85,7 @@ NamedCode Symbols::in_file(const std::string& path, std::uint64_t file_offset, c
       file.names = std::make_unique<FunctionNames>(*std::move(read));
     else
       file.why = path != profile::kVdsoPath && ::access(path.c_str(), F_OK) != 0 ? "the file is gone"
-                                                                             : read.error().message;
+                                                                                 : read.error().message;
   }
   NamedCode here = file.names == nullptr ? NamedCode{"", file.why} : file.names->at(file_offset);
   if (!here.name.empty() || recorded.build_id.empty()) return here;

@@ -67,8 +67,8 @@ PerfData lossy(std::uint64_t last) {
   for (const std::uint64_t word : {std::uint64_t{0x32454C4946524550}, std::uint64_t{16}})
     test::append(file, std::as_bytes(std::span(&word, 1)));
   const perf_event_attr attr = event_with();
-  test::append(
-      file, RecordBytes(64, 0).raw({reinterpret_cast<const char*>(&attr), sizeof attr}).u64(1).done());
+  test::append(file,
+               RecordBytes(64, 0).raw({reinterpret_cast<const char*>(&attr), sizeof attr}).u64(1).done());
   test::append(file, RecordBytes(PERF_RECORD_LOST, 0).u64(1).u64(40).u32(9).u32(9).u64(100).done());
   test::append(file, lost_samples(3, 9, 150).done());
   test::append(file, lost_samples(last, 0, 0).done());

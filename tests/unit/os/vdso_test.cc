@@ -37,7 +37,11 @@ class VdsoTest : public testing::Test {
 TEST_F(VdsoTest, OursIsTheImageOfItsId) {
   const std::vector<char> image = vdso_image(own_vdso().build_id);
   ASSERT_FALSE(image.empty());
-  EXPECT_EQ(std::memcmp(image.data(), "\x7f" "ELF", 4), 0);
+  EXPECT_EQ(std::memcmp(image.data(),
+                        "\x7f"
+                        "ELF",
+                        4),
+            0);
   std::string other = own_vdso().build_id;
   other.back() = other.back() == '0' ? '1' : '0';
   EXPECT_TRUE(vdso_image(other).empty()) << "another kernel's";

@@ -103,9 +103,9 @@ class DamagedCatalogueTest : public StoreTest {
     std::string out;
     const auto add_rows = [&](const Result<std::vector<ExecutionRow>>& rows) {
       for (const ExecutionRow& row : *rows) {
-        out += fmt::format("{} {} {} {} {} {} {} {}\n", row.recording, id_text(row.record.id),
-                           row.record.begin, row.wall_begin_ns, row.plan_name, row.cost.samples,
-                           row.cost.cpu_ns, row.comm);
+        out +=
+            fmt::format("{} {} {} {} {} {} {} {}\n", row.recording, id_text(row.record.id), row.record.begin,
+                        row.wall_begin_ns, row.plan_name, row.cost.samples, row.cost.cpu_ns, row.comm);
         for (const auto& [key, value] : row.record.labels) out += key + "=" + value + "\n";
       }
     };

@@ -192,8 +192,7 @@ TEST_F(DebuginfodTest, WhatIsThereIsGiven) {
 TEST_F(DebuginfodTest, AFileThatIsNotThereIsNoFailure) {
   Debuginfod servers = with(-ENOENT);
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(servers.find(What::kDebugFile, kBuildOfProgram).why,
-              "debuginfod has no file for its build id");
+    EXPECT_EQ(servers.find(What::kDebugFile, kBuildOfProgram).why, "debuginfod has no file for its build id");
   EXPECT_EQ(asked_, 3);
 }
 
