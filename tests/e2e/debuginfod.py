@@ -1,5 +1,5 @@
-"""Reports ask the servers in DEBUGINFOD_URLS for debug files, by build id: here a small one. Nothing else asks: no recording, no
-daemon, and no report without that variable. A file of another build names nothing, a server that does not answer is left
+"""Reports ask the servers in DEBUGINFOD_URLS for debug files, by build id: here a small one. Nothing else asks: no recording,
+and no report without that variable. A file of another build names nothing, a server that does not answer is left
 after a while, and the report says why."""
 import contextlib
 import ctypes
@@ -9,14 +9,13 @@ import os
 import pathlib
 import shutil
 import socket
-import subprocess
 import tempfile
 import threading
 import time
 
 from debug_files import build_id
 from symbol_cache import SOURCE
-from tailor_env import BIN, Daemon, check, run, sampling_denied, skip
+from tailor_env import BIN, check, run, sampling_denied, skip
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -92,11 +91,6 @@ def main():
         os.environ.update(Host(folder, server.url()).env)
         run(BIN / "tailor", "record", "-F", "997", "-o", profile, "--", program)
         check(not server.asked, f"a recording asks nobody: {server.asked}")
-        with Daemon(frequency=997) as daemon:
-            process = subprocess.Popen([program])
-            daemon.tailor("record", "-p", process.pid, "-o", folder / "daemon.tailor", "--seconds", "0.2")
-            process.wait()
-        check(not server.asked, f"nor does the daemon: {server.asked}")
         os.environ.pop("DEBUGINFOD_URLS")
         check("hot" not in Host(folder, "").names(profile), "nor does a report where no server is named")
         check(not server.asked, "indeed")
