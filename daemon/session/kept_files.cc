@@ -113,6 +113,8 @@ void add_mapping(std::span<const std::byte> record, std::vector<FileMapping>& to
                 told->inode});
 }
 
+}  // namespace
+
 // The root directories of processes that have another one than we, or other mounts: their files of debug
 // information lie there. What is given out is shared by the files of all that have the same. One thread.
 class OtherRoots {
@@ -149,6 +151,8 @@ class OtherRoots {
   const Key ours_ = our_own();
   std::map<Key, std::weak_ptr<const UniqueFd>> held_;
 };
+
+namespace {
 
 // As the process itself has it, where it was told by a path through its root (known_process.cc).
 std::string path_inside(const FileMapping& mapped) {
