@@ -19,6 +19,7 @@ import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
 import { wilson } from "../../viewer/web/src/model/wilson.ts";
 import { queryText } from "../../viewer/web/src/data/access.ts";
 import { formatRoute, parseRoute } from "../../viewer/web/src/state/route_text.ts";
+import { Base, PageView, readChosen } from "../../viewer/web/src/ui/page_view.ts";
 
 const everything = { from: -Infinity, to: Infinity, tid: null, pipeline: null };
 const load = (options) => {
@@ -55,6 +56,14 @@ test("threads add up to the whole, and so do pipelines with what has none", () =
   let weight = 0;
   for (const pipeline of new Set(table.cells.map((cell) => `${cell.plan}:${cell.pipeline}`))) weight += table.sumCells({ ...everything, pipeline }).total;
   near(weight, whole, "pipelines");
+});
+
+test("a pipeline that is chosen shows its own plan, unless another one is chosen", () => {
+  const { profile, samples } = load({ samples: 100, points: 10 });
+  const two = { ...profile, plans: [...profile.plans, { ...profile.plans[0], plan_key: "812.5512.8" }] };
+  const shown = (state) => new PageView(new Base(two, samples), readChosen(state)).planKey;
+  const plans = [shown({}), shown({ pipe: "812.5512.8:2" }), shown({ pipe: "812.5512.8:2", plan: "812.5512.7" }), shown({ pipe: ":0" })];
+  expect(plans.join() === "812.5512.7,812.5512.8,812.5512.7,812.5512.7", plans.join());
 });
 
 test("the timeline holds every sample of its time once", () => {

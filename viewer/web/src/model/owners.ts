@@ -54,6 +54,8 @@ export function rowsOfOperator(row: OperatorRow): { text: string; off: number } 
 
 export const planKeyOf = (plan: PlanRow): string => plan.plan_key ?? `${plan.process.pid}.${plan.process.start}.${plan.plan}`;
 export const operatorKey = (plan: string, id: number): string => `operator:${plan}:${id}`;
+// Of a pipeline, which is "<plan>:<id>"; empty: of none.
+export const planOfPipeline = (pipeline: string): string => pipeline.slice(0, Math.max(pipeline.lastIndexOf(":"), 0));
 
 const reasons: Record<string, string> = {
   prologue: "set-up code of generated functions",

@@ -112,7 +112,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           {view.profile.plans.length > 1 && (
             <label>
               Plan{" "}
-              <select value={view.planKey} onChange={(event) => change({ plan: event.currentTarget.value, op: null, line: null, zoom: null })}>
+              <select value={view.planKey} onChange={(event) => change({ plan: event.currentTarget.value, op: null, pipe: null, line: null, zoom: null })}>
                 {view.profile.plans.map((plan) => (
                   <option key={planKeyOf(plan)} value={planKeyOf(plan)}>
                     {clean(plan.name, 40)}

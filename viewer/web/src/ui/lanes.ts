@@ -1,6 +1,7 @@
 // What the charts of an execution tell apart: operators, pipelines or threads, each with its cost in the chosen part.
 import { ownerColor, palette, shadeColor } from "../draw/colors.ts";
 import { name as clean } from "../model/format.ts";
+import { planOfPipeline } from "../model/owners.ts";
 import type { Part, SampleTable } from "../model/samples.ts";
 import { shareOf, type Shared, type Sum, type Totals } from "../model/totals.ts";
 import { change, route } from "../state/route.ts";
@@ -148,7 +149,7 @@ export function lanesOf(view: PageView, by: LaneBy, table: SampleTable): Lane[] 
 
 // A pipeline of another plan than the one that is shown brings its plan with it: the lines of code are those of that plan.
 function planOf(pipeline: string, view: PageView): Record<string, string | null> {
-  const plan = pipeline.split(":").slice(0, -1).join(":");
+  const plan = planOfPipeline(pipeline);
   return plan === "" || plan === view.planKey ? {} : { plan, op: null, line: null };
 }
 

@@ -1,6 +1,6 @@
 // What the execution page shows at this moment: the profile, the part of it that the address chooses, and its sums.
 import type { OperatorRow, PlanRow, Profile, Samples } from "../data/types.ts";
-import { Owners, operatorKey, planKeyOf } from "../model/owners.ts";
+import { Owners, operatorKey, planKeyOf, planOfPipeline } from "../model/owners.ts";
 import { isWhole, type Range, sightOf } from "../model/sight.ts";
 import { type RowFilter, SampleTable } from "../model/samples.ts";
 import { shareOf, type Shared, type Totals, totals } from "../model/totals.ts";
@@ -98,7 +98,9 @@ export class PageView {
     this.sight = times?.sight ?? null;
     this.table = part ? part.table : base.table;
     const plans = base.profile.plans;
-    this.plan = plans.find((each) => planKeyOf(each) === chosen.plan) ?? plans[0] ?? null;
+    // Where only a pipeline is named, it is that of its plan.
+    const wanted = chosen.plan || planOfPipeline(chosen.pipeline ?? "");
+    this.plan = plans.find((each) => planKeyOf(each) === wanted) ?? plans[0] ?? null;
     this.planKey = this.plan ? planKeyOf(this.plan) : "";
     this.operatorRow = this.plan?.operators.find((row) => row.id === chosen.operator) ?? null;
     this.operator = this.operatorRow ? this.operatorRow.id : null;

@@ -1,6 +1,7 @@
 // Views of the chosen part, where a server can be asked for them.
 import type { Access, Parameters } from "../data/access.ts";
 import type { Listing, Memory, Threads } from "../data/types.ts";
+import { planOfPipeline } from "../model/owners.ts";
 import { hull, type Range } from "../model/sight.ts";
 import { mostMarks } from "../model/waits.ts";
 import { type Loaded, useLoad, useSettled } from "./load.ts";
@@ -25,7 +26,7 @@ export function parametersOf({ filter, profile }: PageView): Parameters {
     to_ns: Number.isFinite(to) ? Math.ceil(to) : undefined,
     thread: tid ?? undefined,
     pipeline: pipeline?.split(":").pop(),
-    plan: pipeline?.split(":").slice(0, -1).join(":") || undefined,
+    plan: planOfPipeline(pipeline ?? "") || undefined,
     timeout_ms: 60000,
   };
 }
