@@ -12,14 +12,16 @@
 namespace tailor::registration {
 namespace {
 
-// Users whose descriptors are closed at the same time. More of them wait for their turn.
+// Users whose descriptors are closed at the same time, and those whose memory is freed. More of them wait for
+// their turn.
 constexpr std::size_t kMostThreads = 16;
 
 }  // namespace
 
 class DescriptorCloser::State {
  public:
-  explicit State(Close close) : close_(std::move(close)), threads_(kMostThreads) {}
+  explicit State(Close close)
+      : close_(std::move(close)), threads_(kMostThreads), memory_threads_(kMostThreads) {}
 
   // Does it on a thread of this user. `kind`: as what it counts until then.
   void add(std::uint32_t uid, Kind kind, std::shared_ptr<State> self, std::function<void()> work) {
@@ -27,7 +29,9 @@ class DescriptorCloser::State {
       const std::lock_guard lock(mutex_);
       ++(users_[uid].*kind);
     }
-    threads_.add(uid, [self = std::move(self), uid, kind, work = std::move(work)]() mutable {
+    const bool is_memory = kind == &Pending::memory_files || kind == &Pending::mappings;
+    os::UserThreads& threads = is_memory ? memory_threads_ : threads_;
+    threads.add(uid, [self = std::move(self), uid, kind, work = std::move(work)]() mutable {
       work();
       work = nullptr;
       self->done(uid, kind);
@@ -51,7 +55,9 @@ class DescriptorCloser::State {
   }
 
   const Close close_;
-  os::UserThreads threads_;
+  // Memory has threads of its own: to free it ends some time, and all agents pass it. Those of strange
+  // descriptors may wait for ever, and one person may have many users.
+  os::UserThreads threads_, memory_threads_;
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Pending> users_;  // with what is being closed
 };

@@ -3,7 +3,8 @@
 // Closing can take as long as their owner likes: a TCP socket with SO_LINGER waits for its peer, a file of
 // FUSE for its server. So can throwing away packets that hold such descriptors. The thread that closes the
 // last descriptor of a memory file, or unmaps it last, frees its pages: gigabytes, if its owner likes. The
-// thread that serves all agents must do none of it: os::UserThreads do it.
+// thread that serves all agents must do none of it: os::UserThreads do it. Memory never waits there for a
+// descriptor of another kind.
 #pragma once
 
 #include <cstddef>

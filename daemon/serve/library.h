@@ -133,7 +133,8 @@ class Library {
   // "" for a store.
   virtual const std::string& file() const = 0;
   // Looks for damage in what a store has of the range, by checksums alone. Of a file it is known once
-  // something of it is loaded.
+  // something of it is loaded. Fails with the first segment that cannot be read at all, once the others are
+  // looked at.
   virtual Status check(const store::WallRange& range, const Stop& stop);
 };
 

@@ -307,12 +307,13 @@ class StoreLibrary : public Library {
     auto all = catalogue->segments();
     if (!all) return all.error();
     store::ReadReport report;
+    Status problem = Ok{};
     for (const store::SegmentRow& row : data_within(*all, range)) {
       if (stop.stopped()) return stop.error();
-      if (Status done = store::check_segment(directory_, row, report); !done) return done;
+      if (Status done = store::check_segment(directory_, row, report); !done && problem) problem = done;
     }
     tell(query::damage_text(report, {}));
-    return Ok{};
+    return problem;
   }
 
   const std::string& file() const override { return none_; }

@@ -114,3 +114,7 @@ with Daemon(2000) as daemon:
         check(screen.shows("figure-9") and screen.shows("is damaged", 60 if damaged else 1) == damaged, "and on a terminal")
         screen.press("q")
         check(screen.end() == 0, "q ends it")
+    data[0] ^= 1  # it says what the file is
+    segment.write_bytes(data)
+    done = subprocess.run([TAILOR, "top", "--once", *arguments], env=daemon.env, capture_output=True, text=True)
+    check(done.returncode == 0 and "figure-9" in done.stdout and segment.name in done.stderr, f"the list is shown beside a segment that cannot be read: {done.stderr.strip()[:200]!r}")

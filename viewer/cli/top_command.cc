@@ -74,7 +74,11 @@ class Top {
   }
 
   // The list is of what the store knows beside the samples: whether these are damaged has to be looked for.
-  Status look_for_damage() { return library_->check({since_ns(), INT64_MAX}, Stop()); }
+  // Where that fails, this is said with the list, which is as good as before.
+  void look_for_damage() {
+    if (Status looked = library_->check({since_ns(), INT64_MAX}, Stop()); !looked.ok())
+      damage_ += (damage_.empty() ? "" : " ") + looked.error().message;
+  }
   // Of what was looked at, and of what was read since; "": nothing is damaged.
   std::string damage() const { return damage_.empty() ? "" : fmt::format("{}: {}", directory_, damage_); }
 
@@ -134,7 +138,7 @@ class Interactive {
 
   int run() {
     if (Status done = top_.refresh(); !done.ok()) return complain(done.error());
-    if (Status looked = top_.look_for_damage(); !looked.ok()) return complain(looked.error());
+    top_.look_for_damage();
     Screen screen;
     while (true) {
       draw(screen);
@@ -252,10 +256,9 @@ class Interactive {
   bool one_ = false;  // the last run instead of all
 };
 
-Status tell_damage(Top& top) {
-  if (Status looked = top.look_for_damage(); !looked.ok()) return looked;
+void tell_damage(Top& top) {
+  top.look_for_damage();
   if (!top.damage().empty()) warn(top.damage());
-  return Ok{};
 }
 
 int run_top(const TopOptions& options) {
@@ -263,14 +266,14 @@ int run_top(const TopOptions& options) {
   if (options.json) {
     const auto answer = top.ask();
     if (!answer) return complain(answer.error());
-    if (Status told = tell_damage(top); !told.ok()) return complain(told.error());
+    tell_damage(top);
     print_json(query::dump(*answer));
     return kOk;
   }
   if (!options.once && ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0)
     return Interactive(top, options).run();
   if (Status done = top.refresh(); !done.ok()) return complain(done.error());
-  if (Status told = tell_damage(top); !told.ok()) return complain(told.error());
+  tell_damage(top);
   Terminal terminal = Terminal::detect();
   terminal.ascii = terminal.ascii || options.ascii;
   fmt::print("{}\n", top.title());

@@ -109,6 +109,28 @@ TEST(DescriptorCloserTest, ManyUsersAreServedThoughSomeWait) {
   closed.wait_for(kUsers);
 }
 
+// Twin: on the same threads no memory file is closed while the strange descriptors wait, and after some of
+// them no process is read.
+TEST(DescriptorCloserTest, MemoryFilesWaitForNoOtherDescriptor) {
+  constexpr std::uint32_t kSlow = 50;
+  Gate gate;
+  Closed closed;
+  std::vector<UniqueFd> slow;
+  std::set<int> slow_fds;
+  for (std::uint32_t uid = 0; uid < kSlow; ++uid) slow_fds.insert(slow.emplace_back(some_file()).get());
+  DescriptorCloser closer([&](int fd) {
+    if (slow_fds.contains(fd)) gate.wait();
+    closed.note(fd);
+  });
+  for (std::uint32_t uid = 0; uid < kSlow; ++uid) closer.close(uid, std::move(slow[uid]));
+  closer.close_memory(0, memfd("x", 0));
+  closer.close_memory(kSlow, memfd("x", 0));
+  closed.wait_for(2);
+  for (const int fd : closed.fds()) EXPECT_FALSE(slow_fds.contains(fd));
+  gate.open();
+  closed.wait_for(kSlow + 2);
+}
+
 TEST(DescriptorCloserTest, KnowsMemoryFiles) {
   EXPECT_TRUE(is_memory_file(memfd("x", 0).get()));
   EXPECT_TRUE(is_memory_file(memfd("x", kArenaSeals).get()));

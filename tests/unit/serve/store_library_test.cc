@@ -118,6 +118,20 @@ TEST_F(StoreLibraryTest, WhateverReadsWhatIsDamagedSaysSo) {
   }
 }
 
+TEST_F(StoreLibraryTest, ASegmentThatCannotBeReadIsNamed) {
+  give([](profile::ProfileSink&) {});
+  std::filesystem::path whole;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    if (entry.path().extension() == ".data") whole = entry.path();
+  }
+  std::fstream(whole, std::ios::in | std::ios::out | std::ios::binary).put('x');
+  const auto library = open_store_library(directory_, {});
+  const Status checked = library->check({}, stop_);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find(whole.filename().string()), std::string::npos);
+  EXPECT_TRUE(library->executions({}, stop_)) << "a list needs no samples";
+}
+
 TEST_F(StoreLibraryTest, WhoeverSeesEverythingSeesAllFingerprints) {
   give([](profile::ProfileSink&) {});
   const Json all = ask(FingerprintsRequest{});
