@@ -41,6 +41,15 @@ Result<bool> is_unchecked(sqlite3* db) {
   return *row && version.integer(0) == kUncheckedVersion;
 }
 
+// The copy of a damaged one would lack rows and look whole.
+Status check_whole(sqlite3* db) {
+  Statement check(db, "PRAGMA quick_check(1)");
+  auto row = check.next();
+  if (!row) return row.error();
+  if (!*row || check.text(0) != "ok") return internal("the catalogue is damaged");
+  return Ok{};
+}
+
 // `fresh` is there and empty.
 Status copy_with_checksums(sqlite3* db, const std::string& fresh) {
   if (auto ok = prepare_for_checksums(db); !ok) return ok;
@@ -62,27 +71,34 @@ Status sync_file(const std::string& path, os::Files& files) {
   return files.sync(fd.get());
 }
 
+// On a full disk SQLite leaves the journal of what it could not make, too.
+void discard(const std::string& fresh, os::Files& files) {
+  (void)files.remove(fresh);
+  (void)files.remove(fresh + "-journal");
+}
+
 }  // namespace
 
 Status upgrade_catalogue(const std::string& path, os::Files& files) {
   const std::string fresh = path + ".new";
-  {
-    auto db = open_database(path);
-    if (!db) return db.error();
-    auto unchecked = is_unchecked(db->get());
-    if (!unchecked) return unchecked.error();
-    if (!*unchecked) return Ok{};
-    (void)files.remove(fresh);  // of an attempt that failed
-    Status made = make_private_file(fresh);
-    if (made) made = copy_with_checksums(db->get(), fresh);
-    if (made) made = sync_file(fresh, files);
-    if (made) made = files.rename(fresh, path);
-    if (!made) {
-      (void)files.remove(fresh);
-      return made;
-    }
+  auto db = open_database(path);
+  if (!db) return db.error();
+  auto unchecked = is_unchecked(db->get());
+  if (!unchecked) return unchecked.error();
+  if (!*unchecked) return Ok{};
+  discard(fresh, files);  // of an attempt that failed
+  Status made = check_whole(db->get());
+  if (made) made = make_private_file(fresh);
+  if (made) made = copy_with_checksums(db->get(), fresh);
+  if (made) made = sync_file(fresh, files);
+  if (made) made = files.rename(fresh, path);
+  if (!made) {
+    discard(fresh, files);
+    return made;
   }
-  return files.sync_directory(std::filesystem::path(path).parent_path());
+  // If this fails, a power failure may bring the former one back, which is as good.
+  (void)files.sync_directory(std::filesystem::path(path).parent_path());
+  return Ok{};
 }
 
 }  // namespace tailor::store

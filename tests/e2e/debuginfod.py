@@ -57,7 +57,7 @@ class Host:
 
     def __init__(self, folder, urls):
         self.cache = tempfile.TemporaryDirectory(dir=folder)
-        self.env = {"DEBUGINFOD_URLS": urls, "DEBUGINFOD_CACHE_PATH": self.cache.name, "DEBUGINFOD_TIMEOUT": "2"}
+        self.env = {"DEBUGINFOD_URLS": urls, "DEBUGINFOD_CACHE_PATH": self.cache.name, "DEBUGINFOD_TIMEOUT": "2", "no_proxy": "127.0.0.1"}
 
     def rows(self, profile):
         report = json.loads(run(BIN / "tailor", "report", profile, "--level", "function", "--json", env=self.env))
@@ -95,7 +95,9 @@ def main():
         check("hot" not in Host(folder, "").names(profile), "nor does a report where no server is named")
         check(not server.asked, "indeed")
         check("hot" in Host(folder, server.url()).names(profile), f"a report asks for the debug file: {server.asked}")
-        check(server.asked == [f"/buildid/{identity}/debuginfo"], f"and for nothing else of it: {server.asked}")
+        # A sample may lie in another file without names, such as the dynamic loader.
+        of_program = [path for path in server.asked if identity in path]
+        check(of_program == [f"/buildid/{identity}/debuginfo"], f"and for nothing else of it: {server.asked}")
         folded = run(BIN / "tailor", "export", profile, "--format", "folded", env=Host(folder, server.url()).env)
         check("hot" in folded, "so does an export")
 

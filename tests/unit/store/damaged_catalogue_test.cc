@@ -346,6 +346,7 @@ TEST_F(DamagedCatalogueTest, AWriterGivesAnOlderOneChecksums) {
   make_old();
   fs::permissions(path_, fs::perms(0600));
   put(path_ + ".new", "of an attempt that failed");
+  put(path_ + ".new-journal", "its journal");
   auto reader = Catalogue::open(path_, Catalogue::Mode::kRead);
   ASSERT_TRUE(reader);
   ASSERT_TRUE(open());
@@ -353,6 +354,7 @@ TEST_F(DamagedCatalogueTest, AWriterGivesAnOlderOneChecksums) {
   const char* pragmas = "PRAGMA user_version; PRAGMA auto_vacuum; PRAGMA integrity_check";
   EXPECT_EQ(rows_of(path_, checked_pages(), pragmas), "2|2|ok|");
   EXPECT_FALSE(fs::exists(path_ + ".new"));
+  EXPECT_FALSE(fs::exists(path_ + ".new-journal"));
   EXPECT_FALSE(fs::exists(path_ + ".bad"));
   EXPECT_EQ(fs::status(path_).permissions() & fs::perms(0137), fs::perms::none) << "closed to others";
   auto catalogue = Catalogue::open(path_, Catalogue::Mode::kRead);
@@ -360,6 +362,35 @@ TEST_F(DamagedCatalogueTest, AWriterGivesAnOlderOneChecksums) {
   EXPECT_EQ(catalogue->executions(10'000)->size(), 451u) << "what was removed stays so";
   EXPECT_EQ(catalogue->removed()->size(), 1u);
   EXPECT_EQ(reader->executions(10'000)->size(), 451u) << "who reads goes on";
+}
+
+// SQLite copies it without a word, and the copy would be whole: with fewer rows.
+TEST_F(DamagedCatalogueTest, ADamagedOlderOneGetsNoChecksums) {
+  make_old();
+  const std::string old = contents(path_), copy = path_ + ".copy";
+  bool fewer = false;
+  for (std::size_t page = kPage; page < old.size() && !fewer; page += kPage) {
+    std::string bytes = old;
+    const bool is_leaf = bytes[page] == 0x0D || bytes[page] == 0x0A;
+    if (!is_leaf || bytes[page + 4] == 0) continue;
+    --bytes[page + 4];  // how many rows it has
+    put(path_, bytes);
+    const auto copied = rows_of(path_, nullptr, fmt::format("VACUUM INTO '{}'", copy));
+    fewer = copied && rows_of(copy, nullptr, kAllRows) != rows_;
+    fs::remove(copy);
+  }
+  ASSERT_TRUE(fewer) << "there is something to notice";
+  std::vector<std::string> told;
+  StoreOptions options;
+  options.on_put_aside = [&](const std::string& what) { told.push_back(what); };
+  ASSERT_TRUE(open(options));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], testing::AllOf(HasSubstr("damaged"), HasSubstr(path_ + ".bad")));
+  EXPECT_FALSE(fs::exists(path_ + ".new"));
+  EXPECT_EQ(contents(path_)[20], kPageReserved);
+  auto catalogue = Catalogue::open(path_, Catalogue::Mode::kRead);
+  ASSERT_TRUE(catalogue);
+  EXPECT_EQ(catalogue->executions(10'000)->size(), 601u) << "as the segments have them";
 }
 
 // It is as good as it was, and the log says it.
