@@ -103,27 +103,27 @@ TEST(LateNames, OfEntriesOfAMapThatAreNotWithinEachOtherTheLaterCounts) {
 }
 
 TEST(LateNames, OfVeryManyNamesOfOneAddressTheLastCounts) {
-  constexpr CodeId kMany = 50'000;
+  constexpr CodeId kNames = 50'000;
   LateNames names;
-  for (CodeId id = 1; id <= kMany; ++id)
+  for (CodeId id = 1; id <= kNames; ++id)
     names.on_code(kOwner, 0, code(id, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
-  EXPECT_EQ(names.code_at(kOwner, 0x1010, 5)->id, kMany);
+  EXPECT_EQ(names.code_at(kOwner, 0x1010, 5)->id, kNames);
   EXPECT_EQ(names.left_out(), 0u) << "perf has one of them, too";
 }
 
 TEST(LateNames, OfVeryMuchCodeAtOneAddressTheOldestIsLeftOutAndCounted) {
-  constexpr CodeId kMany = 50'000, kKept = 4096;
+  constexpr CodeId kNames = 50'000, kKept = 4096;
   LateNames names;
-  for (CodeId id = 1; id <= kMany; ++id)
+  for (CodeId id = 1; id <= kNames; ++id)
     names.on_code(kOwner, static_cast<TimeNs>(id), code(id, 0x1000, 0x100, "f", v1::TOLD_BY_JITDUMP));
   const auto id_at = [&](CodeId time) {
     const auto found = names.code_at(kOwner, 0x1010, static_cast<TimeNs>(time));
     return found ? found->id : 0;
   };
-  EXPECT_EQ(id_at(kMany + 5), kMany);
-  EXPECT_EQ(id_at(kMany - kKept + 1), kMany - kKept + 1);
-  EXPECT_EQ(id_at(kMany - kKept), CodeId{0});
-  EXPECT_EQ(names.left_out(), kMany - kKept);
+  EXPECT_EQ(id_at(kNames + 5), kNames);
+  EXPECT_EQ(id_at(kNames - kKept + 1), kNames - kKept + 1);
+  EXPECT_EQ(id_at(kNames - kKept), CodeId{0});
+  EXPECT_EQ(names.left_out(), kNames - kKept);
 }
 
 TEST(LateNames, AReportSaysHowMuchCodeIsLeftOut) {
