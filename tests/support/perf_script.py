@@ -69,8 +69,9 @@ def read(data, timed=True):
     return Script(samples, "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip()[-300:])
 
 
-def losses(file):
-    """Lost records, as the kernel told of them, and as perf counted them at its end (0: it does not); both are the same losses."""
-    done = subprocess.run(["perf", "script", "-D", "-i", str(file)], capture_output=True, text=True, errors="replace", timeout=300)
-    found = LOST.findall(done.stdout)
+def losses(data):
+    """Of a path, or bytes that perf reads from a pipe: lost records, as the kernel told of them, and as perf counted them at its end (0: it does not); both are the same losses."""
+    piped = isinstance(data, bytes)
+    done = subprocess.run(["perf", "script", "-D", "-i", "-" if piped else str(data)], input=data if piped else None, capture_output=True, timeout=300)
+    found = LOST.findall(done.stdout.decode(errors="replace"))
     return sum(int(told) for told, _ in found if told), sum(int(counted) for _, counted in found if counted)
