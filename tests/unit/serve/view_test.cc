@@ -292,7 +292,7 @@ TEST(Filters, ANumberIsOfThePlanThatIsNamed) {
   };
   Filters in_pipeline, of_operator;
   in_pipeline.pipeline = 1;
-  of_operator.op = 3;
+  of_operator.op = 4;
   for (const Filters& filters : {in_pipeline, of_operator}) {
     EXPECT_EQ(samples_of(filters, ""), 30u);
     EXPECT_EQ(samples_of(filters, query::plan_key(test::kSampleProcess, test::kSamplePlan)), 10u);
