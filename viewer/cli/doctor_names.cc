@@ -43,11 +43,12 @@ std::string_view names_remedy(const Key& key) {
       break;
   }
   // Behind it may stand why debuginfod does not help.
-  const bool stripped = why.starts_with(query::kNoSymbol) || why == query::kNoNames;
+  const bool stripped = why.starts_with(query::kNoSymbol) || why.starts_with(query::kNoNames);
   if (stripped)
     return "install the debug symbols of the file (a package -dbgsym or debuginfo), or build it without "
            "stripping it. DEBUGINFOD_URLS names servers that reports ask for them";
-  return "put the file that ran back to its path, or name a server that has it in DEBUGINFOD_URLS. A "
+  return "put the file that ran back to its path, or its debug file with the same build id below "
+         "/usr/lib/debug, or name a server that has it in DEBUGINFOD_URLS. A "
          "recording keeps the names of files that it can read (docs/any-process.md)";
 }
 
