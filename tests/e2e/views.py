@@ -175,6 +175,8 @@ with tempfile.TemporaryDirectory() as folder:
     # The doctor's limit is 5 %. Of so few samples a smaller share is above it by chance.
     beyond = [each for each in own if each["check"] == "unattributed" and each["state"] != "ok"
               and at_most(float(each["found"].split()[0]) / 100 * report["samples"], report["samples"], 0.05)]
+    # LLVM compiles with stacks deeper than the copy of them.
+    beyond += [each for each in own if each["check"] == "stacks" and each["state"] == "note"]
     check(all(each["state"] == "ok" or each in beyond for each in own), f"doctor: a good recording: {own}")
     bare, cut = pathlib.Path(folder) / "bare.tailor", pathlib.Path(folder) / "cut.tailor"
     run(TAILOR, "record", "-F", "997", "-o", bare, "--", "python3", "-c", "sum(i * i for i in range(3_000_000))")
