@@ -106,7 +106,7 @@ class DamagedCatalogueTest : public StoreTest {
         out +=
             fmt::format("{} {} {} {} {} {} {} {}\n", row.recording, id_text(row.record.id), row.record.begin,
                         row.wall_begin_ns, row.plan_name, row.cost.samples, row.cost.cpu_ns, row.comm);
-        for (const auto& [key, value] : row.record.labels) out += key + "=" + value + "\n";
+        for (const auto& [key, value] : row.record.labels) out += fmt::format("{}={}\n", key, value);
       }
     };
     for (const WallRange& range : {WallRange{}, WallRange{kWall + 200 * kNs, kWall + 300 * kNs, true}}) {
