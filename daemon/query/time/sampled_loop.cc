@@ -20,6 +20,7 @@ constexpr std::size_t kNeighbours = 2;  // of a period, on either side
 constexpr std::size_t kAlike = 16;      // counts that differ by a sixteenth are of one loop
 constexpr double kEnoughVotes = 0.25;   // of the most
 constexpr double kStrays = 0.2;         // of an operator's samples
+constexpr std::int64_t kLone = 8;       // times the typical gap, on both sides of a lone sample
 constexpr double kVoteOfPace = 8;       // exponent: one burst too few or too many, and the vote counts half
 constexpr double kMostChance = 1e-3;    // that samples in random order show a loop, over all that is tried
 constexpr std::size_t kMostOdd = 32;    // gaps that a loop may have beside the even ones
@@ -34,6 +35,30 @@ struct Burst {
   Moment first, last;
   std::size_t samples = 0;
 };
+
+std::int64_t typical_gap(const std::vector<Moment>& moments) {
+  std::vector<std::int64_t> gaps;
+  for (std::size_t i = 1; i < moments.size(); ++i) gaps.push_back(moments[i].clock - moments[i - 1].clock);
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return *middle;
+}
+
+// Without samples that lie alone, far from the others of their operator. Code of one operator may stand
+// within the loop of another one, and then some of its samples lie between its bursts, at any time. All of
+// them, where too many lie alone: then they are no strays.
+std::vector<Moment> without_lone(const std::vector<Moment>& moments) {
+  if (moments.size() < kFewestSamples) return moments;
+  const std::int64_t far = kLone * std::max<std::int64_t>(1, typical_gap(moments));
+  std::vector<Moment> kept;
+  for (std::size_t i = 0; i < moments.size(); ++i) {
+    const bool near_before = i > 0 && moments[i].clock - moments[i - 1].clock <= far;
+    const bool near_behind = i + 1 < moments.size() && moments[i + 1].clock - moments[i].clock <= far;
+    if (near_before || near_behind) kept.push_back(moments[i]);
+  }
+  const auto all = static_cast<double>(moments.size());
+  return static_cast<double>(kept.size()) < (1 - kStrays) * all ? moments : kept;
+}
 
 // A length from which on a gap lies between two bursts: above a wide step in the ordered lengths. There may
 // be several: between what an operator does in one iteration, between iterations, between every fifth. At
@@ -275,8 +300,13 @@ std::vector<Rhythm> sure_rhythms(const std::map<ComponentId, std::vector<Moment>
   std::vector<Rhythm> rhythms;
   double tried = 0;
   for (const auto& [owner, each] : moments) {
-    if (each.size() >= kFewestSamples) tried += kSteps;
-    for (Rhythm& rhythm : rhythms_of(owner, each, resolution)) rhythms.push_back(std::move(rhythm));
+    std::vector<std::vector<Moment>> ways = {each};
+    if (std::vector<Moment> kept = without_lone(each); kept.size() < each.size())
+      ways.push_back(std::move(kept));
+    for (const std::vector<Moment>& way : ways) {
+      if (way.size() >= kFewestSamples) tried += kSteps;
+      for (Rhythm& rhythm : rhythms_of(owner, way, resolution)) rhythms.push_back(std::move(rhythm));
+    }
   }
   std::erase_if(rhythms, [&](const Rhythm& rhythm) { return rhythm.chance * tried > kMostChance; });
   return rhythms;
@@ -312,8 +342,10 @@ std::vector<TimeNs> iteration_ends(const std::vector<OwnedSample>& samples) {
   const std::vector<Burst>& bursts = loop->bursts;
   std::vector<TimeNs> last;  // of the loop's operator and those that follow it, by iteration
   for (const Burst& burst : bursts) last.push_back(burst.last.time);
-  for (const auto& [owner, each] : moments) {
-    if (owner == loop->owner || !follows(each, bursts)) continue;
+  for (const auto& [owner, all] : moments) {
+    if (owner == loop->owner) continue;
+    const std::vector<Moment> each = without_lone(all);
+    if (!follows(each, bursts)) continue;
     for (const Moment& moment : each) {
       const auto next = std::upper_bound(bursts.begin(), bursts.end(), moment.time,
                                          [](TimeNs t, const Burst& burst) { return t < burst.first.time; });

@@ -26,6 +26,10 @@ struct OwnedSample {
 // half times the median of the periods around, four times in five. Iterations shorter than some three samples
 // of such an operator cannot be seen.
 //
+// A sample that lies alone, far from the others of its operator, may be of code that stands within the loop
+// of another operator. So each operator is looked at with and without such samples, if they are a fifth of
+// its samples at most.
+//
 // Gaps are measured in what was sampled meanwhile, so that a thread that loses its CPU makes none: schedulers
 // take it away at a very even pace. So iterations that nothing but waiting divides cannot be seen.
 std::vector<TimeNs> iteration_ends(const std::vector<OwnedSample>& samples);

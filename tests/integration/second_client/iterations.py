@@ -26,6 +26,9 @@ LONG_ENOUGH = 150e6  # ns, for an iteration of which samples tell: the operator 
 # one of a thousand iterations.
 MARKS_OFF, SAMPLES_OFF = 100e3, 17
 SPECIAL = 5  # iterations with this divisor look at the leaders
+# All iterations do the same, but for the leaders. Where one takes so many times the CPU time of another, the host is slow for a while
+# (its memory, its clock), and bursts at such a pace are not beyond chance: the samples alone rightly show no loop then.
+UNEVEN = 1.6
 
 
 class Recording:
@@ -41,12 +44,14 @@ class Recording:
         self.begins = {number: (earliest, latest) for number, earliest, latest, _ in lines}
         # What the thread lost of its CPU in an iteration, at most.
         self.lost = max((b[2] - a[2]) - (b[3] - a[3]) for a, b in zip(lines, lines[1:]))
+        used = [b[3] - a[3] for a, b in zip(lines, lines[1:])]
+        self.uneven = max(used) / max(1, min(used))
         self.count = int(re.search(r"iterations (\d+)", said)[1])
         self.period = (self.begins[self.count][0] - self.begins[1][0]) / (self.count - 1)
 
     def disturbed(self):
-        """Whether the host stopped the thread for long enough to move what samples can tell."""
-        return self.lost > 0.25 * self.period
+        """Whether the host stopped the thread, or was slow, for long enough to move what samples can tell."""
+        return self.lost > 0.25 * self.period or self.uneven > UNEVEN
 
     def tailor(self, *arguments):
         return json.loads(run(BIN / "tailor", *arguments, self.file.name, "--json"))
@@ -155,7 +160,8 @@ def judged(backend, marks, judge, times=1):
     cannot be judged."""
     for _ in range(3):
         recording = Recording(backend, marks, times)
-        lost = (f"{recording.name}: the thread lost its CPU for at most {recording.lost / 1e3:.0f} us of {recording.period / 1e3:.0f} us")
+        lost = (f"{recording.name}: the thread lost its CPU for at most {recording.lost / 1e3:.0f} us of {recording.period / 1e3:.0f} us; an "
+                f"iteration took up to {recording.uneven:.2f} times the CPU time of another")
         try:
             return judge(recording), lost
         except SystemExit:

@@ -102,6 +102,31 @@ TEST(LoopChance, SomeIterationsMayBeOdd) {
   EXPECT_EQ(iteration_ends(samples).size(), 24u);
 }
 
+// Bursts of 30 samples between 600 of another operator, of which one in `one_in` is of the first one's code.
+std::vector<OwnedSample> with_strays(unsigned seed, unsigned one_in) {
+  std::mt19937 random(seed);
+  std::vector<OwnedSample> samples;
+  const auto add = [&](std::size_t count, auto owner_of) {
+    for (std::size_t i = 0; i < count; ++i)
+      samples.push_back({static_cast<TimeNs>(samples.size()) * kStep, owner_of()});
+  };
+  for (int i = 0; i < 26; ++i) {
+    add(550 + random() % 100, [&] { return random() % one_in == 0 ? ComponentId{1} : ComponentId{2}; });
+    add(25 + random() % 10, [] { return ComponentId{1}; });
+  }
+  return samples;
+}
+
+// Code of an operator that stands within the loop of another one does not hide its pace. The twin: half of
+// that loop is its code.
+TEST(LoopChance, StrayCodeHidesNoLoop) {
+  std::size_t found = 0;
+  for (unsigned seed = 1; seed <= 100; ++seed)
+    found += iteration_ends(with_strays(seed, 300)).size() == 26 ? 1 : 0;
+  EXPECT_GE(found, 99u);
+  EXPECT_TRUE(iteration_ends(with_strays(1, 2)).empty());
+}
+
 // ---- the chance itself
 
 std::vector<double> random_excess(std::mt19937& random, std::size_t count) {
