@@ -26,7 +26,7 @@ LONG_ENOUGH = 150e6  # ns, for an iteration of which samples tell: the operator 
 # one of a thousand iterations.
 MARKS_OFF, SAMPLES_OFF = 100e3, 17
 SPECIAL = 5  # iterations with this divisor look at the leaders
-# All iterations do the same, but for the leaders. Where one takes so many times the CPU time of another, the host is slow for a while
+# All iterations do the same, but for the leaders. Where one takes this many times the CPU time of another, the host is slow for a while
 # (its memory, its clock), and bursts at such a pace are not beyond chance: the samples alone rightly show no loop then.
 UNEVEN = 1.6
 
