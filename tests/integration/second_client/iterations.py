@@ -156,7 +156,7 @@ def check_recording(recording, way, clock, bound, strays):
 
 def judged(backend, marks, judge, times=1):
     """A recording of which judge(recording) holds, and what that gives; `times`: of a graph so much larger. A recording is repeated
-    only where the program's own clocks say that the host stopped its thread; None and why where it always does: then boundaries
+    only where the program's own clocks say that the host stopped its thread or was slow; None and why where it always does: then boundaries
     cannot be judged."""
     for _ in range(3):
         recording = Recording(backend, marks, times)

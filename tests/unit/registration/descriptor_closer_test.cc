@@ -70,6 +70,24 @@ UniqueFd some_file() {
   return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
+// Each of the users 0 to `count` - 1 has one descriptor that is closed only when the gate is open.
+struct SlowUsers {
+  explicit SlowUsers(std::uint32_t count)
+      : closer([this](int fd) {
+          if (fds.contains(fd)) gate.wait();
+          closed.note(fd);
+        }) {
+    std::vector<UniqueFd> slow;
+    for (std::uint32_t uid = 0; uid < count; ++uid) fds.insert(slow.emplace_back(some_file()).get());
+    for (std::uint32_t uid = 0; uid < count; ++uid) closer.close(uid, std::move(slow[uid]));
+  }
+
+  Gate gate;
+  Closed closed;
+  std::set<int> fds;
+  DescriptorCloser closer;  // its threads use the others: it ends first
+};
+
 TEST(DescriptorCloserTest, OneUsersWaitIsHisOwn) {
   Gate gate;
   Closed closed;
@@ -93,19 +111,12 @@ TEST(DescriptorCloserTest, OneUsersWaitIsHisOwn) {
 
 TEST(DescriptorCloserTest, ManyUsersAreServedThoughSomeWait) {
   constexpr std::uint32_t kSlow = 10, kUsers = 200;
-  Gate gate;
-  Closed closed;
-  std::vector<UniqueFd> slow;
-  std::set<int> slow_fds;
-  for (std::uint32_t uid = 0; uid < kSlow; ++uid) slow_fds.insert(slow.emplace_back(some_file()).get());
-  DescriptorCloser closer([&](int fd) {
-    if (slow_fds.contains(fd)) gate.wait();
-    closed.note(fd);
-  });
-  for (std::uint32_t uid = 0; uid < kSlow; ++uid) closer.close(uid, std::move(slow[uid]));
+  SlowUsers slow(kSlow);
+  DescriptorCloser& closer = slow.closer;
+  Closed& closed = slow.closed;
   for (std::uint32_t uid = kSlow; uid < kUsers; ++uid) closer.close(uid, some_file());
   closed.wait_for(kUsers - kSlow);
-  gate.open();
+  slow.gate.open();
   closed.wait_for(kUsers);
 }
 
@@ -113,21 +124,14 @@ TEST(DescriptorCloserTest, ManyUsersAreServedThoughSomeWait) {
 // them no process is read.
 TEST(DescriptorCloserTest, MemoryFilesWaitForNoOtherDescriptor) {
   constexpr std::uint32_t kSlow = 50;
-  Gate gate;
-  Closed closed;
-  std::vector<UniqueFd> slow;
-  std::set<int> slow_fds;
-  for (std::uint32_t uid = 0; uid < kSlow; ++uid) slow_fds.insert(slow.emplace_back(some_file()).get());
-  DescriptorCloser closer([&](int fd) {
-    if (slow_fds.contains(fd)) gate.wait();
-    closed.note(fd);
-  });
-  for (std::uint32_t uid = 0; uid < kSlow; ++uid) closer.close(uid, std::move(slow[uid]));
+  SlowUsers slow(kSlow);
+  DescriptorCloser& closer = slow.closer;
+  Closed& closed = slow.closed;
   closer.close_memory(0, memfd("x", 0));
   closer.close_memory(kSlow, memfd("x", 0));
   closed.wait_for(2);
-  for (const int fd : closed.fds()) EXPECT_FALSE(slow_fds.contains(fd));
-  gate.open();
+  for (const int fd : closed.fds()) EXPECT_FALSE(slow.fds.contains(fd));
+  slow.gate.open();
   closed.wait_for(kSlow + 2);
 }
 

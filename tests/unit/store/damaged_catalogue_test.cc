@@ -96,6 +96,16 @@ class DamagedCatalogueTest : public StoreTest {
     return e;
   }
 
+  // A writer that finds the catalogue damaged renames it, and says so.
+  void open_that_puts_aside() {
+    std::vector<std::string> told;
+    StoreOptions options;
+    options.on_put_aside = [&](const std::string& what) { told.push_back(what); };
+    ASSERT_TRUE(open(options));
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_THAT(told[0], testing::AllOf(HasSubstr("damaged"), HasSubstr(path_ + ".bad")));
+  }
+
   // All that can be asked of it; nothing where it says that something is wrong, which says_ has.
   std::optional<std::string> answers() {
     auto catalogue = Catalogue::open(path_, Catalogue::Mode::kRead);
@@ -289,12 +299,7 @@ TEST_F(DamagedCatalogueTest, OneThatWasCutIsSaid) {
 
 TEST_F(DamagedCatalogueTest, ATailordMakesItAgain) {
   put_damaged(flipped(2 * kPage + 4000, 0));
-  std::vector<std::string> told;
-  StoreOptions options;
-  options.on_put_aside = [&](const std::string& what) { told.push_back(what); };
-  ASSERT_TRUE(open(options));
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_THAT(told[0], testing::AllOf(HasSubstr("damaged"), HasSubstr(path_ + ".bad")));
+  ASSERT_NO_FATAL_FAILURE(open_that_puts_aside());
   auto catalogue = Catalogue::open(path_, Catalogue::Mode::kRead);
   ASSERT_TRUE(catalogue);
   const auto rows = catalogue->executions(10'000);
@@ -380,12 +385,7 @@ TEST_F(DamagedCatalogueTest, ADamagedOlderOneGetsNoChecksums) {
     fs::remove(copy);
   }
   ASSERT_TRUE(fewer) << "there is something to notice";
-  std::vector<std::string> told;
-  StoreOptions options;
-  options.on_put_aside = [&](const std::string& what) { told.push_back(what); };
-  ASSERT_TRUE(open(options));
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_THAT(told[0], testing::AllOf(HasSubstr("damaged"), HasSubstr(path_ + ".bad")));
+  ASSERT_NO_FATAL_FAILURE(open_that_puts_aside());
   EXPECT_FALSE(fs::exists(path_ + ".new"));
   EXPECT_EQ(contents(path_)[20], kPageReserved);
   auto catalogue = Catalogue::open(path_, Catalogue::Mode::kRead);
