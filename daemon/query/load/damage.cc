@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "daemon/store/store_reader.h"
+
 namespace tailor::query {
 namespace {
 
@@ -75,6 +77,15 @@ std::string damage_text(const store::ReadReport& read, const store::SaidLoss& lo
   if (has_holes(read)) add_sentence(out, holes_text(read));
   add_sentence(out, loss_text(loss));
   return out;
+}
+
+void StoreDamage::add(const store::ReadReport& part, const store::SaidLoss& said) {
+  store::add_report(part, read);
+  read.finished = read.finished && part.finished;
+  loss.samples += said.samples;
+  loss.activity += said.activity;
+  loss.blocks += said.blocks;
+  if (loss.reason.empty()) loss.reason = said.reason;
 }
 
 bool is_damaged(const Profile& profile) {
