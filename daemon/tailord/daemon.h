@@ -49,7 +49,7 @@ class Daemon {
   Status stop();
 
  private:
-  Daemon(os::Os& os, const Options& options) : os_(os), options_(options) {}
+  Daemon(os::Os& os, const Options& options) : os_(os), options_(options), triggered_(os.proc()) {}
 
   void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
   void reload(const Result<Options>& read);
