@@ -1,7 +1,8 @@
 """Classes that come and go: their code is found while it lives, places are used again, and nothing grows.
 
 churn.py SECONDS [COLLECTOR ...]: with each garbage collector of these (default: G1), in a code cache of 16 MB.
-churn.py SECONDS compiled: nothing is interpreted, so each method has what the clock says; in a code cache that holds all code.
+churn.py SECONDS compiled [COLLECTOR ...]: nothing is interpreted, so each method has what the clock says; in a code cache that holds
+all code.
 """
 import sys
 import tempfile
@@ -12,7 +13,9 @@ from tailor_env import check, sampling_denied, skip
 if reason := sampling_denied():
     skip(reason)
 
-seconds, collectors = float(sys.argv[1]), sys.argv[2:] or ["G1"]
+seconds, collectors = float(sys.argv[1]), sys.argv[2:]
+compiled = collectors[:1] == ["compiled"]
+collectors = collectors[compiled:] or ["G1"]
 
 
 def time_in(functions, name):
@@ -85,7 +88,7 @@ def judge(collector, mode=("-XX:ReservedCodeCacheSize=16m",), times=check_times)
 
 
 for each in collectors:
-    if each == "compiled":
-        judge("G1", ("-Xcomp", "-XX:ReservedCodeCacheSize=128m"), check_times_of_compiled)
+    if compiled:
+        judge(each, ("-Xcomp", "-XX:ReservedCodeCacheSize=128m"), check_times_of_compiled)
     else:
         judge(each)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "tests/support/sanitizers.h"
@@ -114,6 +115,46 @@ TEST_F(AgentTest, PlansAndCodeArriveWithWhatTheAgentKnows) {
   EXPECT_EQ(daemon_.next().message.plan_unload().plan_id(), plan.id);
   tailor_agent_stop(1000);
   EXPECT_EQ(daemon_.next().message.body_case(), Body::kGoodbye);
+}
+
+// An engine that learns late about code that already runs.
+TEST_F(AgentTest, CodeThatIsToldLateHasTheTimeSinceWhenItRuns) {
+  start();
+  daemon_.accept();
+  v1::CodeObject code;
+  code.set_code("x");
+  const std::string bytes = code.SerializeAsString();
+  const std::uint64_t in_time = tailor_code_new(), late = tailor_code_new(), early = tailor_code_new();
+  ASSERT_EQ(tailor_code_load(in_time, bytes.data(), bytes.size()), 0);
+  const Body first = daemon_.until(Body::kCodeLoad).message;
+  EXPECT_EQ(first.code_load().id(), in_time);
+  EXPECT_EQ(first.code_load().load_tsc(), first.tsc());
+
+  const std::uint64_t past = first.tsc();
+  ASSERT_GT(past, 0u);
+  ASSERT_EQ(tailor_code_load_since(late, bytes.data(), bytes.size(), past), 0);
+  const Body second = daemon_.until(Body::kCodeLoad).message;
+  EXPECT_EQ(second.code_load().id(), late);
+  EXPECT_EQ(second.code_load().load_tsc(), past);
+  EXPECT_GT(second.tsc(), past) << "the message has the time of the call";
+
+  const std::uint64_t future = second.tsc() + (std::uint64_t{1} << 50);
+  ASSERT_EQ(tailor_code_load_since(early, bytes.data(), bytes.size(), future), 0);
+  const Body third = daemon_.until(Body::kCodeLoad).message;
+  EXPECT_EQ(third.code_load().id(), early);
+  EXPECT_EQ(third.code_load().load_tsc(), third.tsc()) << "a time in the future counts as now";
+
+  daemon_.stop_listening();
+  tailor_code_unload(in_time);
+  daemon_.listen();
+  daemon_.accept();
+  std::map<std::uint64_t, std::uint64_t> again;
+  for (int i = 0; i < 2; ++i) {
+    const Body said = daemon_.until(Body::kCodeLoad).message;
+    again[said.code_load().id()] = said.code_load().load_tsc();
+  }
+  EXPECT_EQ(again[late], past) << "another daemon is told the same";
+  EXPECT_EQ(again[early], third.tsc());
 }
 
 TEST_F(AgentTest, ExecutionsCarryLabelsAndHostileTexts) {
