@@ -3,12 +3,12 @@ plain or compressed, and what a jitdump says of generated code. Without that the
 import pathlib
 import tempfile
 
+from stacks import begun, folded, time_in
 from tailor_env import BIN, BUILD, at_least, check, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
     skip(reason)
 TARGETS = BUILD / "targets"
-MILLISECOND = 1_000_000
 
 
 # A jitdump is read some tens of milliseconds after it was mapped, or later on a busy host.
@@ -19,13 +19,7 @@ def stacks_of(folder, command, since):
     """The folded stacks of a command from some seconds after its begin on, as (frames, ns)."""
     profile = folder / "p.tailor"
     run(BIN / "tailor", "record", "-q", "-F", "997", "--call-graph", "dwarf", "-o", profile, "--", *command)
-    lines = run(BIN / "tailor", "export", profile, "--format", "folded", "--from", f"{since}s").splitlines()
-    return [(stack.split(";"), int(weight)) for stack, weight in (line.rsplit(" ", 1) for line in lines)]
-
-
-def time_in(stacks, *names):
-    """The time of the stacks that have all of these functions, in ms."""
-    return sum(weight for frames, weight in stacks if all(name in frames for name in names)) / MILLISECOND
+    return folded(profile, "--from", f"{since}s")
 
 
 def measured(folder, command, inner, since):
@@ -33,16 +27,21 @@ def measured(folder, command, inner, since):
     return until_enough(300, lambda stacks: time_in(stacks, inner), lambda work: stacks_of(folder, [*command, str(work + since)], since))
 
 
+def shares(stacks, inner, path):
+    """The time in a function, the part of it that leads through its callers, and the part that leads to where its thread began."""
+    return time_in(stacks, inner), time_in(stacks, inner, *path), time_in(begun(stacks), inner, *path)
+
+
 def judge(folder, what, command, inner, path, since=0):
-    stacks = measured(folder, command, inner, since)
-    all_of, whole = time_in(stacks, inner), time_in(stacks, inner, *path)
+    all_of, whole, to_begin = shares(measured(folder, command, inner, since), inner, path)
     check(at_least(whole, all_of, 0.95), f"{what}: {whole:.0f} of {all_of:.0f} ms in {inner} lead through {', '.join(path)}")
+    check(at_least(to_begin, all_of, 0.95), f"{what}: {to_begin:.0f} of them lead to where their thread began")
 
 
 def judge_twin(folder, what, command, inner, path):
-    stacks = measured(folder, command, inner, 0)
-    all_of, whole = time_in(stacks, inner), time_in(stacks, inner, *path)
+    all_of, whole, to_begin = shares(measured(folder, command, inner, 0), inner, path)
     check(whole < 0.5 * all_of, f"{what}, the twin: {whole:.0f} of {all_of:.0f} ms in {inner} lead through {', '.join(path)}")
+    check(to_begin < 0.5 * all_of, f"{what}, the twin: {to_begin:.0f} of them lead to where their thread began")
 
 
 with tempfile.TemporaryDirectory() as name:
