@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from stacks import OF_KERNEL, UNKNOWN, begun, folded, in_user_mode, time_in
+from call_stacks import OF_KERNEL, UNKNOWN, begun, folded, in_user_mode, time_in
 from tailor_env import BIN, BUILD, about, at_least, bpf_denied, check, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():

@@ -3,7 +3,7 @@ plain or compressed, and what a jitdump says of generated code. Without that the
 import pathlib
 import tempfile
 
-from stacks import begun, folded, time_in
+from call_stacks import begun, folded, time_in
 from tailor_env import BIN, BUILD, at_least, check, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():

@@ -1,5 +1,5 @@
-// Runs itself as a child again and again, one after the other, until its children have used SECONDS of CPU time. Each child works
-// for a millisecond in child_work(): exec_storm fork|spawn SECONDS.
+// Runs itself as a child again and again, one after the other, until its children have used SECONDS of CPU
+// time. Each child works for a millisecond in child_work(): exec_storm fork|spawn SECONDS.
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// Its main thread ends at once by pthread_exit, and two others work on until the process has used SECONDS of CPU
-// time: leader_exit SECONDS.
+// Its main thread ends at once by pthread_exit, and two others work on until the process has used SECONDS of
+// CPU time: leader_exit SECONDS.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// Moves the pages of its hot functions to memory of no file, at their own addresses, as programs do that want huge pages for their
-// text. Then it says "ready" and works for SECONDS of CPU time, two thirds of them in first_in_pages():
-// moved_text remap|map SECONDS.
+// Moves the pages of its hot functions to memory of no file, at their own addresses, as programs do that want
+// huge pages for their text. Then it says "ready" and works for SECONDS of CPU time, two thirds of them in
+// first_in_pages(): moved_text remap|map SECONDS.
 //
 // remap: a copy is moved there by mremap. map: memory is mapped there, and executable at once.
 #include <sys/mman.h>
@@ -11,6 +11,9 @@
 #include <cstring>
 #include <ctime>
 #include <string_view>
+
+// In the order in which they stand here.
+#define MOVED [[gnu::noinline, gnu::used, gnu::no_reorder, gnu::section("hotpages"), gnu::aligned(4096)]]
 
 // The linker names them.
 extern "C" char __start_hotpages[], __stop_hotpages[];
@@ -30,7 +33,7 @@ double used() {
 
 extern "C" {
 
-[[gnu::noinline, gnu::no_reorder, gnu::section("hotpages"), gnu::aligned(4096)]] void first_in_pages() {
+MOVED void first_in_pages() {
   unsigned long sum = 1;
   for (int i = 0; i < 400'000; ++i) {
     sum = sum * 2862933555777941757UL + 3037000493UL;
@@ -39,7 +42,7 @@ extern "C" {
   g_sink = sum;
 }
 
-[[gnu::noinline, gnu::no_reorder, gnu::section("hotpages"), gnu::aligned(4096)]] void second_in_pages() {
+MOVED void second_in_pages() {
   unsigned long sum = 2;
   for (int i = 0; i < 200'000; ++i) {
     sum = sum * 2862933555777941757UL + 3037000493UL;
@@ -49,7 +52,7 @@ extern "C" {
 }
 
 // Its last page stays, so the file is still mapped right behind what is moved.
-[[gnu::noinline, gnu::used, gnu::no_reorder, gnu::section("hotpages"), gnu::aligned(4096)]] void behind_in_pages() {
+MOVED void behind_in_pages() {
   __asm__ volatile(".skip 8192, 0x90");
 }
 

@@ -1,5 +1,5 @@
-// Begins children by vfork, one after the other, until it has used SECONDS of CPU time: vfork_loop SECONDS. Most of
-// them end at once, and each fourth one executes this program, which ends at once then.
+// Begins children by vfork, one after the other, until it has used SECONDS of CPU time: vfork_loop SECONDS.
+// Most of them end at once, and each fourth one executes this program, which ends at once then.
 //
 // In vfork() the return address is in a register, and the stack is the child's and the parent's at once.
 #include <sys/wait.h>
