@@ -30,7 +30,7 @@ extern "C" {
   g_sink = sum;
 }
 
-// Whoever notices first ends the process.
+// The one of both that notices first ends the process.
 [[gnu::noinline]] void* worker(void*) {
   while (used() < g_seconds) innermost_of_worker(100'000);
   ::_exit(0);
