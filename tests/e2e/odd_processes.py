@@ -203,7 +203,7 @@ def judge_storm(folder, way, options, starts):
         if way != "static":
             continue  # the loader takes much of such a child's time, and on some hosts it has no names
         ours = in_user_mode(stacks)
-        all_of, named = time_in(ours), time_in([each for each in ours if each[0][-1] != UNKNOWN])
+        all_of, named = time_in(ours), time_in([each for each in ours if each[0][-1] not in (UNKNOWN, "")])
         check(at_least(named, all_of, LEAST), f"{what}: {named:.0f} of {all_of:.0f} ms in user mode have names")
         # The rest is the begin of programs, and the parent.
         inside = time_in(ours, "child_work")
