@@ -12,6 +12,7 @@
 #include "daemon/query/sums/terms.h"
 #include "daemon/query/time/waits.h"
 #include "proto/base/file_id.h"
+#include "proto/base/utf8.h"
 
 namespace tailor::exporter {
 namespace {
@@ -289,7 +290,7 @@ void SampleTables::add_stacks() {
     stacks_.row().number(node).number_if(caller != 0, caller);
     add_function(stacks_.row(), sums.nodes[node].place);
     stacks_.row().text(query::function_kind_key(names_.at(names_.of_place(sums.nodes[node].place)).kind));
-    stacks_.row().text_if(in_file ? sums.files[place.file].path : "");
+    stacks_.row().text_if(in_file ? replace_non_utf8(sums.files[place.file].path) : std::string());
     stacks_.row().text_if(in_file ? only_build_id(sums.files[place.file].build_id) : "");
     stacks_.end_row();
   }

@@ -37,6 +37,19 @@ Walks get_walks(const v1::StackWalks& in) {
           in.short_stack(), in.nonsense(), in.unread(),  in.work(),      in.frames()};
 }
 
+// A path is bytes. A reader looks into the file by it, so one that is no text is kept whole, beside what can
+// be shown.
+template <typename Message>
+void set_path_of(Message& out, const std::string& path) {
+  out.set_path(to_utf8(path));
+  if (!is_utf8(path)) out.set_path_bytes(path);
+}
+
+template <typename Message>
+std::string get_path_of(const Message& in) {
+  return in.path_bytes().empty() ? in.path() : in.path_bytes();
+}
+
 }  // namespace
 
 void set_process(v1::ProcessRef& out, ProcessId process) {
@@ -237,17 +250,17 @@ void encode(const profile::MappingRecord& in, v1::MappedFile& out) {
   out.set_begin(in.begin);
   out.set_size(in.size);
   out.set_file_offset(in.file_offset);
-  out.set_path(to_utf8(in.path));
+  set_path_of(out, in.path);
   out.set_build_id(to_utf8(in.build_id));
 }
 
 profile::MappingRecord decode(const v1::MappedFile& in) {
-  return {get_process(in.process()), in.time(), in.begin(),   in.size(),
-          in.file_offset(),          in.path(), in.build_id()};
+  return {get_process(in.process()), in.time(),       in.begin(),   in.size(),
+          in.file_offset(),          get_path_of(in), in.build_id()};
 }
 
 void encode(const profile::FileNames& in, v1::FileNames& out) {
-  out.set_path(to_utf8(in.path));
+  set_path_of(out, in.path);
   out.set_build_id(to_utf8(in.build_id));
   out.set_file_id(to_utf8(in.file_id));
   std::uint64_t before = 0;
@@ -266,7 +279,7 @@ Result<profile::FileNames> decode(const v1::FileNames& in) {
   const bool whole = in.size_size() == rows && in.address_size() == rows && in.name_size() == rows &&
                      in.origin_size() == rows;
   if (!whole) return internal("names of a file: the columns have other numbers of rows");
-  profile::FileNames out{in.path(), in.build_id(), {}, in.file_id()};
+  profile::FileNames out{get_path_of(in), in.build_id(), {}, in.file_id()};
   std::uint64_t begin = 0;
   for (int i = 0; i < rows; ++i) {
     begin += static_cast<std::uint64_t>(in.begin(i));

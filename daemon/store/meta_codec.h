@@ -9,7 +9,8 @@
 
 namespace tailor::store {
 
-// Protobuf strings must be UTF-8; names from outside need not be. Bytes that are not become U+FFFD.
+// Protobuf strings must be UTF-8; names from outside need not be. Bytes that are not become U+FFFD. Paths of
+// mapped files are kept as they are, too: a reader opens them.
 std::string to_utf8(const std::string& in);
 
 void set_process(v1::ProcessRef& out, ProcessId process);

@@ -8,6 +8,7 @@
 
 #include "daemon/query/sums/terms.h"
 #include "proto/base/file_id.h"
+#include "proto/base/utf8.h"
 
 namespace tailor::cli {
 namespace {
@@ -154,7 +155,7 @@ Status SqlFunctions::fill_places(sqlite3* db) const {
     const query::CodePlace& place = sums_.places[i];
     const bool in_file = place.kind == query::CodePlace::Kind::kFile;
     table.row(i, names_.of_place(i), number_or_null(place.address),
-              text_or_null(in_file ? sums_.files[place.file].path : ""),
+              text_or_null(in_file ? replace_non_utf8(sums_.files[place.file].path) : std::string()),
               text_or_null(in_file ? only_build_id(sums_.files[place.file].build_id) : ""));
   }
   return table.done();

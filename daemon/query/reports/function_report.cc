@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/query/reports/thread_begins.h"
+#include "proto/base/utf8.h"
 
 namespace tailor::query {
 namespace {
@@ -114,9 +115,10 @@ void add_unnamed(const Profile& profile, const NamedFunctions& names, const Summ
       continue;
     }
     const CodePlace& place = profile.functions().places[number];
+    const bool in_file = place.kind == CodePlace::Kind::kFile;
     report.unnamed.push_back(
         {place_name(place, names.at(names.of_place(number))),
-         place.kind == CodePlace::Kind::kFile ? profile.functions().files[place.file].path : "",
+         in_file ? replace_non_utf8(profile.functions().files[place.file].path) : std::string(),
          scale(amount)});
   }
   report.rest_unnamed = scale(rest);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "proto/base/utf8.h"
+
 namespace tailor::query {
 namespace {
 
@@ -43,8 +45,9 @@ FlameStep FlameFunctions::address_of(std::uint32_t node) const {
   const std::uint32_t place = profile_.functions().nodes[node].place;
   const CodePlace& code = profile_.functions().places[place];
   if (code.address == 0) return {};
-  const std::string where = code.kind == CodePlace::Kind::kFile ? profile_.functions().files[code.file].path
-                                                                : std::to_string(code.process.pid);
+  const std::string where = code.kind == CodePlace::Kind::kFile
+                                ? replace_non_utf8(profile_.functions().files[code.file].path)
+                                : std::to_string(code.process.pid);
   return {fmt::format("address:{}:{:x}", where, code.address), "address",
           place_name(code, names_.at(names_.of_place(place))), 0};
 }

@@ -7,6 +7,7 @@
 
 #include "daemon/profile/mapped_kind.h"
 #include "daemon/query/symbols/symbols.h"
+#include "proto/base/utf8.h"
 
 namespace tailor::query {
 namespace {
@@ -62,20 +63,23 @@ class Namer {
   }
 
   // It may be loaded again elsewhere, and is the same function there.
-  static Function loaded_by_kernel(const std::string& path) {
+  static Function loaded_by_kernel(const std::string& told) {
+    const std::string path = replace_non_utf8(told);
     const std::size_t object = std::min(path.find(' '), path.size());
     return {Function::Kind::kKernel, path.substr(std::min(object + 1, path.size())), path.substr(0, object)};
   }
 
   Function in_file(const CodeFile& file, std::uint64_t offset) {
     Function out;
-    out.object = file.path.substr(file.path.rfind('/') + 1);
-    if (file.path.starts_with('[')) out.name = file.path;
+    // The file is looked for by the bytes of its path, and shown as text.
+    const std::string shown = replace_non_utf8(file.path);
+    out.object = shown.substr(shown.rfind('/') + 1);
+    if (shown.starts_with('[')) out.name = shown;
     if (!profile::can_have_names(file.path, file.build_id)) return out;
     NamedCode found = in_file_or_profile(file, offset);
     if (found.name.empty() && !out.name.empty()) return out;
     out.name = std::move(found.name);
-    out.why = std::move(found.why);
+    out.why = replace_non_utf8(found.why);  // it may have the path
     out.source = std::move(found.source);
     out.begin = found.begin;
     return out;

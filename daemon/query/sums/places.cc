@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "daemon/query/symbols/symbols.h"
+#include "proto/base/utf8.h"
 
 namespace tailor::query {
 namespace {
@@ -18,7 +19,7 @@ std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbo
   if (several) return fmt::format("{:#x}, where one file was after the other", key.address);
   if (!of_file) return fmt::format("{:#x}", key.address);
   const CodeFile& file = profile.timelines().files()[mapped.file];
-  if (file.path.starts_with('[')) return file.path;
+  if (file.path.starts_with('[')) return replace_non_utf8(file.path);
   const profile::RecordingInfo& info = profile.recording();
   // What it had mapped when it was first sampled was there then.
   const auto process = profile.processes().find(key.process);
@@ -26,7 +27,7 @@ std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbo
   const TimeNs since_start = std::max({file.mapped, first, info.start}) - info.start;
   const RecordedFile recorded{static_cast<std::int64_t>(info.wall_clock_ns) + since_start, file.build_id,
                               info.machine};
-  return symbols.name(file.path, key.address - mapped.bias, recorded);
+  return replace_non_utf8(symbols.name(file.path, key.address - mapped.bias, recorded));
 }
 
 }  // namespace

@@ -257,6 +257,28 @@ TEST(MetaCodec, NamesOfAFileThatNoWriterMakesAreRefused) {
   EXPECT_TRUE(decode(message));
 }
 
+// A report looks into the file by these bytes.
+TEST(MetaCodec, PathsThatAreNoTextComeBackAsTheyWere) {
+  for (const std::string path : {"/plain", "/caf\xC3\xA9", "/caf\xE9/lib\xFF.so"}) {
+    v1::MappedFile mapped;
+    encode(profile::MappingRecord{{7, 1}, 5, 0x1000, 0x100, 0, path, "ab"}, mapped);
+    EXPECT_EQ(decode(mapped).path, path);
+    EXPECT_EQ(mapped.path(), to_utf8(path)) << "older readers show it";
+    EXPECT_EQ(mapped.path_bytes().empty(), mapped.path() == path) << "only where it is needed";
+    v1::FileNames names;
+    encode(profile::FileNames{path, "ab", {}}, names);
+    const auto back = decode(names);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->path, path);
+    v1::MappedFile read;
+    ASSERT_TRUE(read.ParseFromString(mapped.SerializeAsString())) << path;
+    EXPECT_EQ(decode(read).path, path);
+    // What an older recorder wrote.
+    mapped.clear_path_bytes();
+    EXPECT_EQ(decode(mapped).path, to_utf8(path));
+  }
+}
+
 TEST(MetaCodec, NamesBecomeValidUtf8) {
   EXPECT_EQ(to_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
   EXPECT_EQ(to_utf8("a\xFFz"), "a\xEF\xBF\xBDz");
