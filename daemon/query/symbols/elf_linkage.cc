@@ -17,11 +17,11 @@ constexpr std::size_t kMostNames = std::size_t{64} << 20;  // bytes
 constexpr std::uint64_t kMostOfATable = std::uint64_t{16} << 20;
 constexpr std::uint64_t kLongestEntry = 64;  // bytes
 
-// The functions that slots lead to.
+// The slots that code jumps through, by their addresses.
 struct Slots {
-  std::unordered_map<std::uint64_t, std::string> by_address;
-  std::vector<std::string> in_order;  // of the table that lazy entries give numbers of
-  std::size_t names = 0;
+  std::unordered_map<std::uint64_t, std::string> names;  // of the functions that they lead to
+  std::vector<std::uint64_t> in_order;                   // of the table that lazy entries give numbers of
+  std::size_t name_bytes = 0;
 };
 
 bool is_of_a_slot(std::uint64_t type) {
@@ -38,16 +38,16 @@ void read_slots(const ElfFile& file, const Elf64_Shdr& table, Slots& to) {
   const std::vector<char> names = file.names_of(symbols_at);
   const bool lazy = file.name_of(table) == ".rela.plt" || file.name_of(table) == ".rel.plt";
   for (const Elf64_Rela& each : file.relocations(table)) {
-    if (to.by_address.size() >= kMostSlots || to.in_order.size() >= kMostSlots || to.names >= kMostNames)
+    if (to.names.size() >= kMostSlots || to.in_order.size() >= kMostSlots || to.name_bytes >= kMostNames)
       return;
     const std::uint64_t symbol = ELF64_R_SYM(each.r_info);
     std::string name;
     if (is_of_a_slot(ELF64_R_TYPE(each.r_info)) && symbol != 0 && symbol < symbols.size() &&
         symbols[symbol].st_name < names.size())
       name = symbol_name(names, symbols[symbol].st_name);
-    to.names += name.size();
-    if (lazy) to.in_order.push_back(name);
-    if (!name.empty()) to.by_address.try_emplace(each.r_offset, std::move(name));
+    to.name_bytes += name.size();
+    if (lazy) to.in_order.push_back(each.r_offset);
+    if (!name.empty()) to.names.try_emplace(each.r_offset, std::move(name));
   }
 }
 
@@ -65,10 +65,6 @@ class Entries {
   }
 
   void read(const Elf64_Shdr& section, const std::vector<std::uint8_t>& code, SymbolSet& to) {
-    struct Entry {
-      std::uint64_t begin;
-      std::string name;
-    };
     std::vector<Entry> entries;
     std::uint64_t begin = 0;  // of what may be the next entry
     bool open = false;        // instructions since `begin` only prepare a jump
@@ -83,26 +79,34 @@ class Entries {
       }
       if (!open) begin = at;
       const std::uint64_t next = section.sh_addr + at + instruction.length;
-      const std::string name = target(instruction, operands, next);
+      const std::optional<std::uint64_t> slot = target(instruction, operands, next);
+      // Two entries may lead to functions of one name: those of two versions.
       const bool again = !entries.empty() && at - entries.back().begin < kLongestEntry &&
-                         entries.back().name == name && !open;
-      if (!name.empty() && !again) entries.push_back({begin, name});
-      open = name.empty() && prepares(instruction);
+                         slot == entries.back().slot && !open;
+      if (slot && !again) entries.push_back({begin, *slot});
+      open = !slot && prepares(instruction);
       at += instruction.length;
     }
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      std::uint64_t end = std::min<std::uint64_t>(code.size(), entries[i].begin + length_of(entries, i));
-      to.add(section.sh_addr + entries[i].begin, section.sh_addr + end, entries[i].name + "@plt");
+    const std::uint64_t length = length_of(entries);
+    for (const Entry& entry : entries) {
+      const std::uint64_t end = std::min<std::uint64_t>(code.size(), entry.begin + length);
+      to.add(section.sh_addr + entry.begin, section.sh_addr + end, slots_.names.at(entry.slot) + "@plt");
     }
   }
 
  private:
-  // Up to the next one. The last is as long as the one before it.
-  template <typename All>
-  static std::uint64_t length_of(const All& entries, std::size_t i) {
-    if (i + 1 < entries.size()) return std::min(kLongestEntry, entries[i + 1].begin - entries[i].begin);
-    if (i > 0) return std::min(kLongestEntry, entries[i].begin - entries[i - 1].begin);
-    return 16;
+  struct Entry {
+    std::uint64_t begin;  // in the table
+    std::uint64_t slot;
+  };
+
+  // A table has entries of one length. Between two that have names there may be one that has none.
+  static std::uint64_t length_of(const std::vector<Entry>& entries) {
+    constexpr std::uint64_t kUsual = 16;
+    std::uint64_t length = entries.size() < 2 ? kUsual : kLongestEntry;
+    for (std::size_t i = 1; i < entries.size(); ++i)
+      length = std::min(length, entries[i].begin - entries[i - 1].begin);
+    return length;
   }
 
   static bool prepares(const ZydisDecodedInstruction& instruction) {
@@ -110,35 +114,39 @@ class Entries {
            instruction.mnemonic == ZYDIS_MNEMONIC_MOV;
   }
 
-  // The function whose slot it reads, or whose number it pushes for the loader; "" none.
-  std::string target(const ZydisDecodedInstruction& instruction,
-                     std::span<const ZydisDecodedOperand> operands, std::uint64_t next) const {
+  // The slot that it reads, or whose number it pushes for the loader, if a function is known for it.
+  std::optional<std::uint64_t> target(const ZydisDecodedInstruction& instruction,
+                                      std::span<const ZydisDecodedOperand> operands,
+                                      std::uint64_t next) const {
     const ZydisDecodedOperand* from = nullptr;
     if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP || instruction.mnemonic == ZYDIS_MNEMONIC_CALL)
       from = &operands[0];
     if (instruction.mnemonic == ZYDIS_MNEMONIC_MOV) from = &operands[1];
     if (instruction.mnemonic == ZYDIS_MNEMONIC_PUSH) return pushed(operands[0]);
-    if (from == nullptr || from->type != ZYDIS_OPERAND_TYPE_MEMORY) return {};
-    if (from->mem.index != ZYDIS_REGISTER_NONE) return {};
+    if (from == nullptr || from->type != ZYDIS_OPERAND_TYPE_MEMORY) return std::nullopt;
+    if (from->mem.index != ZYDIS_REGISTER_NONE) return std::nullopt;
     auto address = static_cast<std::uint64_t>(from->mem.disp.value);
     if (from->mem.base == ZYDIS_REGISTER_RIP) {
       address += next;
     } else if (from->mem.base == ZYDIS_REGISTER_EBX && !long_ && got_ != 0) {
       address += got_;
     } else if (from->mem.base != ZYDIS_REGISTER_NONE) {
-      return {};
+      return std::nullopt;
     }
     if (!long_) address &= UINT32_MAX;
-    const auto found = slots_.by_address.find(address);
-    return found == slots_.by_address.end() ? std::string() : found->second;
+    return with_name(address);
   }
 
-  std::string pushed(const ZydisDecodedOperand& operand) const {
-    if (operand.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return {};
+  std::optional<std::uint64_t> pushed(const ZydisDecodedOperand& operand) const {
+    if (operand.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return std::nullopt;
     // 32-bit entries push the place in the table of relocations, of 8 bytes each.
     const std::uint64_t number =
         small_ && !long_ ? operand.imm.value.u / sizeof(Elf32_Rel) : operand.imm.value.u;
-    return number < slots_.in_order.size() ? slots_.in_order[number] : std::string();
+    return number < slots_.in_order.size() ? with_name(slots_.in_order[number]) : std::nullopt;
+  }
+
+  std::optional<std::uint64_t> with_name(std::uint64_t slot) const {
+    return slots_.names.contains(slot) ? std::optional(slot) : std::nullopt;
   }
 
   const Slots& slots_;
@@ -155,7 +163,7 @@ void add_linkage(const ElfFile& file, SymbolSet& to) {
   for (const Elf64_Shdr& section : file.sections()) {
     if (section.sh_type == SHT_RELA || section.sh_type == SHT_REL) read_slots(file, section, slots);
   }
-  if (slots.by_address.empty()) return;
+  if (slots.names.empty()) return;
   Entries entries(file, slots);
   for (const Elf64_Shdr& section : file.sections()) {
     const std::string_view name = file.name_of(section);
