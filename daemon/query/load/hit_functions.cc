@@ -4,7 +4,6 @@
 
 #include "daemon/profile/mapped_kind.h"
 #include "daemon/query/load/function_sums.h"
-#include "daemon/query/symbols/symbols.h"
 
 namespace tailor::query {
 namespace {
@@ -52,10 +51,10 @@ profile::FileNames names_of_file(const profile::RecordingInfo& info, const CodeF
 }
 
 profile::FileNames names_of_kernel(const profile::RecordingInfo& info,
-                                   const std::unordered_set<std::uint64_t>& addresses) {
+                                   const std::unordered_set<std::uint64_t>& addresses, const KernelAt& at) {
   profile::FileNames out{profile::kKernelPath, "", {}};
   if (addresses.empty()) return out;
-  const KernelNames names = KernelNames::of_recording(info);
+  const KernelNames names = KernelNames::of_recording(info, at);
   std::map<std::uint64_t, profile::FileNames::Function> hit;
   for (const std::uint64_t address : addresses) {
     const KernelNames::Function function = names.at(address);
@@ -125,7 +124,7 @@ std::vector<profile::FileNames> HitFunctions::names(const FindKept& kept, const 
     if (profile::FileNames names = names_of_file(info_, known, offsets, kept, cache); !names.path.empty())
       out.push_back(std::move(names));
   }
-  if (profile::FileNames names = names_of_kernel(info_, kernel_); !names.functions.empty())
+  if (profile::FileNames names = names_of_kernel(info_, kernel_, kernel_at_); !names.functions.empty())
     out.push_back(std::move(names));
   return out;
 }

@@ -10,11 +10,13 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "daemon/profile/sink.h"
 #include "daemon/query/code/code_timelines.h"
 #include "daemon/query/symbols/symbol_cache.h"
+#include "daemon/query/symbols/symbols.h"
 
 namespace tailor::query {
 
@@ -43,12 +45,15 @@ profile::FileNames names_of_file(const profile::RecordingInfo& info, const CodeF
                                  const SymbolCache* cache = nullptr);
 // The same of the kernel that runs here, as far as it is that of the recording.
 profile::FileNames names_of_kernel(const profile::RecordingInfo& info,
-                                   const std::unordered_set<std::uint64_t>& addresses);
+                                   const std::unordered_set<std::uint64_t>& addresses,
+                                   const KernelAt& at = {});
 
 // Hears a recording beside whoever keeps it. One thread. Bounded: of what exceeds the limits nothing is
 // noted, and a report looks for the names itself.
 class HitFunctions : public profile::ProfileSink {
  public:
+  explicit HitFunctions(KernelAt kernel_at = {}) : kernel_at_(std::move(kernel_at)) {}
+
   void on_recording(const profile::RecordingInfo& info) override { info_ = info; }
   void on_process(const profile::ProcessRecord& process) override { timelines_.on_process(process); }
   void on_mapping(const profile::MappingRecord& mapping) override { timelines_.on_mapping(mapping); }
@@ -84,6 +89,7 @@ class HitFunctions : public profile::ProfileSink {
   void note_user(ProcessId id, Process& process, std::uint64_t address, TimeNs time);
   void note_kernel(std::uint64_t address, TimeNs time);
 
+  KernelAt kernel_at_;
   profile::RecordingInfo info_;
   CodeTimelines timelines_;
   std::map<ProcessId, Process> processes_;

@@ -118,13 +118,13 @@ KernelNames KernelNames::none(std::string why) {
   return out;
 }
 
-KernelNames KernelNames::of_recording(const profile::RecordingInfo& info) {
-  const os::KernelIdentity here = os::kernel_identity("/proc", "/sys");
+KernelNames KernelNames::of_recording(const profile::RecordingInfo& info, const KernelAt& where) {
+  const os::KernelIdentity here = os::kernel_identity(where.proc, where.sys);
   if (std::string why = why_another(info, here); !why.empty()) return none(std::move(why));
   const bool same_boot = info.boot_id.empty() ? same_boot_by_clock(info) : info.boot_id == here.boot_id;
   // Old recordings say nothing of the layout.
   if (!same_boot && info.kernel_anchor.empty()) return none("the kernel has been booted since");
-  std::ifstream file("/proc/kallsyms");
+  std::ifstream file(where.proc / "kallsyms");
   std::stringstream text;
   text << file.rdbuf();
   KernelNames out = parse(text.str());

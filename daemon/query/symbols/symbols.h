@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -87,6 +88,11 @@ class Symbols {
   std::map<std::pair<std::string, std::string>, File> files_;
 };
 
+// Where the kernel that runs here says what it is. Tests have others.
+struct KernelAt {
+  std::filesystem::path proc = "/proc", sys = "/sys";
+};
+
 // The functions of a kernel, by address.
 class KernelNames {
  public:
@@ -102,7 +108,7 @@ class KernelNames {
   // Those of the kernel that runs here, as far as it is the one of the recording: of the same release and
   // build, and with its code at the same addresses. Names of modules only if it has not been booted since.
   // Else none, with the reason.
-  static KernelNames of_recording(const profile::RecordingInfo& info);
+  static KernelNames of_recording(const profile::RecordingInfo& info, const KernelAt& where = {});
   static KernelNames none(std::string why);
 
   // A function ends where the next symbol begins, and where its object ends.
