@@ -121,9 +121,9 @@ bool decode_block_header(std::span<const std::uint8_t> bytes, BlockHeader& out) 
   return sizes_fit && out.stored_size <= kMaxBlockBytes && out.raw_size <= kMaxBlockBytes;
 }
 
-PackedBlock pack_block(BlockType type, std::string_view raw) {
+PackedBlock pack_block(BlockType type, std::string_view raw, bool as_it_is) {
   PackedBlock block;
-  block.bytes = compress(raw);
+  if (!as_it_is) block.bytes = compress(raw);
   block.header.compressed = !block.bytes.empty();
   if (!block.header.compressed) block.bytes.assign(kBlockHeaderSize, '\0').append(raw);
   const std::string_view payload = std::string_view(block.bytes).substr(kBlockHeaderSize);

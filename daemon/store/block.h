@@ -69,9 +69,9 @@ struct PackedBlock {
   std::string bytes;  // room for the header, and the payload
 };
 
-// The payload is `raw`, compressed where that makes it smaller. `raw` must not exceed kMaxBlockBytes. The
-// same input always gives the same bytes. Any thread.
-PackedBlock pack_block(BlockType type, std::string_view raw);
+// The payload is `raw`, compressed where that makes it smaller, unless it is to stay as it is. `raw` must not
+// exceed kMaxBlockBytes. The same input always gives the same bytes. Any thread.
+PackedBlock pack_block(BlockType type, std::string_view raw, bool as_it_is = false);
 // Writes the header, with this number.
 void number_block(PackedBlock& block, std::uint64_t sequence);
 // Both: a whole block.

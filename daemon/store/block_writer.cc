@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "daemon/store/memory_budget.h"
+#include "daemon/store/readable_block.h"
 #include "tailor/v1/profile.pb.h"
 
 namespace tailor::store {
@@ -79,14 +81,27 @@ void BlockWriter::lose(const BlockContent& content, const std::string& reason) {
   loss_unsaid_ = true;
 }
 
+// Whether a reader has room for all samples up to these, in a file with so many bytes more.
+bool BlockWriter::pays_for(const BlockContent& content, std::size_t bytes) const {
+  constexpr std::uint64_t kOfSample = 128;  // what a reader that keeps each sample takes for it
+  return content.samples == 0 ||
+         (stats_.samples + content.samples) * kOfSample <= memory_budget(stats_.bytes + bytes);
+}
+
 std::optional<std::uint64_t> BlockWriter::write(BlockType type, std::string_view raw,
                                                 const BlockContent& content) {
   if (raw.size() > kMaxBlockBytes) {
     lose(type, raw, content, "a block would exceed 64 MiB");
     return std::nullopt;
   }
+  PackedBlock block = pack_block(type, raw);
+  if (!pays_for(content, block.bytes.size())) block = pack_block(type, raw, true);
+  if (!is_readable(block.header, raw, stats_.bytes)) {
+    if (type != BlockType::kSums) lose(content, kUnreadable);
+    return std::nullopt;
+  }
   Status ok = pay_owed();
-  if (ok) ok = append(type, raw);
+  if (ok) ok = append(block);
   problem_ = ok ? std::string() : ok.error().message;
   if (!ok) {
     lose(type, raw, content, problem_);
@@ -97,7 +112,8 @@ std::optional<std::uint64_t> BlockWriter::write(BlockType type, std::string_view
   return sequence_ - 1;
 }
 
-void BlockWriter::write(PackedBlock block) {
+void BlockWriter::write(PackedBlock block, bool readable) {
+  if (!readable) return lose({}, kUnreadable);
   Status ok = pay_owed();
   if (ok) ok = append(block);
   problem_ = ok ? std::string() : ok.error().message;

@@ -31,19 +31,22 @@ struct WriteStats {
 
 // When the disk is full, samples and activity are dropped and counted, sums are dropped; everything else
 // (without it later samples could not be read) is kept back, up to kMaxOwedBytes, and written first once
-// there is room again. A block that follows a loss says how much was lost so far. One thread.
+// there is room again. A block that follows a loss says how much was lost so far. Samples that are so much
+// alike that they would take more memory than their bytes pay for (memory_budget.h) are not compressed. One
+// thread.
 class BlockWriter {
  public:
   static constexpr std::size_t kMaxOwedBytes = 16u << 20;
 
   BlockWriter(std::unique_ptr<Output> output, const FileHeader& header);
 
-  // Failures are counted in stats(), and tried again for what may not be dropped. Gives the sequence number
-  // of a block that was written.
+  // Failures are counted in stats(), and tried again for what may not be dropped. A block that no reader
+  // could read (readable_block.h) is lost, and its reason said. Gives the sequence number of a block that was
+  // written.
   std::optional<std::uint64_t> write(BlockType type, std::string_view raw, const BlockContent& content = {});
 
-  // The same of a block that may not be dropped and was packed before.
-  void write(PackedBlock block);
+  // The same of a block that may not be dropped and was packed before; and whether it is_readable().
+  void write(PackedBlock block, bool readable);
 
   // Tries again what could not be written, if anything; what may not be dropped need not wait for another
   // block.
@@ -61,6 +64,7 @@ class BlockWriter {
   const std::string& problem() const { return problem_; }
 
  private:
+  bool pays_for(const BlockContent& content, std::size_t bytes) const;
   Status append(PackedBlock& block);
   Status append(BlockType type, std::string_view raw);
   Status pay_owed();

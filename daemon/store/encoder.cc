@@ -56,6 +56,14 @@ void ProfileEncoder::on_mapping(const profile::MappingRecord& mapping) {
   encode(mapping, *add_meta(mapping.path.size()).mutable_mapped_file());
 }
 
+// What a reader would leave out is not written, and said.
+bool ProfileEncoder::has_room(const profile::FileNames& names) {
+  const std::optional<std::uint64_t> written = out_.written();
+  if (!written || names_room_.take(memory_of(names), *written)) return true;
+  names_left_out_ += names.functions.size();
+  return false;
+}
+
 // In pieces: a block has a bound.
 void ProfileEncoder::on_names(const profile::FileNames& names) {
   constexpr std::size_t kMostFunctions = 1024;
@@ -68,7 +76,7 @@ void ProfileEncoder::on_names(const profile::FileNames& names) {
     std::size_t bytes = names.path.size();
     for (const profile::FileNames::Function& each : piece.functions)
       bytes += each.name.size() + each.origin.size();
-    encode(piece, *add_meta(bytes).mutable_file_names());
+    if (has_room(piece)) encode(piece, *add_meta(bytes).mutable_file_names());
     done = end;
   } while (done < names.functions.size());
 }
@@ -207,6 +215,8 @@ void ProfileEncoder::flush() {
     encode(accounting, *add_meta(0).mutable_accounting());
   }
   accounting_.clear();
+  if (names_left_out_ != names_said_) add_meta(0).set_names_left_out(names_left_out_);
+  names_said_ = names_left_out_;
   if (watermark_ != kTimeMin) add_meta(0).set_watermark(watermark_);
   flush_meta();
 }

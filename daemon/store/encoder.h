@@ -13,6 +13,7 @@
 #include "daemon/store/block.h"
 #include "daemon/store/block_writer.h"
 #include "daemon/store/group_sums.h"
+#include "daemon/store/memory_budget.h"
 #include "daemon/store/stack_table.h"
 #include "tailor/v1/profile.pb.h"
 
@@ -24,6 +25,9 @@ class BlockSink {
   // Gives the sequence number of the block in its file; nothing: it was not written.
   virtual std::optional<std::uint64_t> block(BlockType type, std::string_view raw,
                                              const BlockContent& content) = 0;
+  // The bytes of the file so far, of one that is read as a whole: it holds the names that a reader has room
+  // for. Nothing: it is one of several files, and whoever gives names bounds them.
+  virtual std::optional<std::uint64_t> written() const { return std::nullopt; }
 };
 
 struct EncoderOptions {
@@ -70,6 +74,7 @@ class ProfileEncoder : public profile::ProfileSink {
   void flush_samples();
   void flush_activity();
   void write_sums();
+  bool has_room(const profile::FileNames& names);
   void strip_known(ProcessId process, google::protobuf::RepeatedPtrField<v1::Attachment>& attachments);
 
   BlockSink& out_;
@@ -85,6 +90,8 @@ class ProfileEncoder : public profile::ProfileSink {
   GroupSums sums_;     // of those that were given out
   std::vector<profile::ActivityRecord> activity_;
   std::set<std::pair<ProcessId, std::string>> attachments_;  // whose content was given out
+  NamesRoom names_room_;
+  std::uint64_t names_left_out_ = 0, names_said_ = 0;  // functions
   TimeNs watermark_ = kTimeMin;
   TimeNs flushed_ = kTimeMin;
 };

@@ -1,7 +1,9 @@
 // A .tailor file as a ProfileSink.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/store/block_writer.h"
@@ -14,7 +16,8 @@ namespace tailor::store {
 
 // Everything given to it is in the file, readable at any time up to the last flush, which comes at least once
 // a second of the watermark. Write errors do not surface from the sink calls: what was lost is in stats()
-// and, as soon as there is room, in the file. One thread.
+// and, as soon as there is room, in the file. Names of functions that no reader has room for (NamesRoom) are
+// left out, and the file says how many. One thread.
 class FileWriter : public ProfileEncoder {
  public:
   // Fails where open_output() does.
@@ -43,6 +46,7 @@ class FileWriter : public ProfileEncoder {
                                        const BlockContent& content) override {
       return writer.write(type, raw, content);
     }
+    std::optional<std::uint64_t> written() const override { return writer.stats().bytes; }
     const WriteStats& stats() const { return writer.stats(); }
     BlockWriter writer;
   };

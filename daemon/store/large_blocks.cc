@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/store/meta_codec.h"
+#include "daemon/store/readable_block.h"
 #include "tailor/v1/profile.pb.h"
 
 namespace tailor::store {
@@ -43,13 +44,27 @@ std::string encode(ProcessId process, TimeNs loaded, const Dictionary& dictionar
   return bytes;
 }
 
-PackedBlock make(ProcessId process, TimeNs loaded, const v1::Plan& plan) {
-  return pack_block(BlockType::kPlan,
-                    encode<v1::PlanBlock>(process, loaded, plan, v1::PlanBlock::kPlanFieldNumber));
+BlockType type_of(const v1::Plan&) {
+  return BlockType::kPlan;
 }
-PackedBlock make(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
-  return pack_block(BlockType::kCode,
-                    encode<v1::CodeBlock>(process, loaded, code, v1::CodeBlock::kCodeFieldNumber));
+BlockType type_of(const v1::CodeObject&) {
+  return BlockType::kCode;
+}
+
+std::string payload_of(ProcessId process, TimeNs loaded, const v1::Plan& plan) {
+  return encode<v1::PlanBlock>(process, loaded, plan, v1::PlanBlock::kPlanFieldNumber);
+}
+std::string payload_of(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
+  return encode<v1::CodeBlock>(process, loaded, code, v1::CodeBlock::kCodeFieldNumber);
+}
+
+// What is not readable is known here, too: to find out takes time.
+template <typename Dictionary>
+LargeBlocks::Made make(const EntryKey& key, TimeNs loaded, const Dictionary& dictionary) {
+  const std::string raw = payload_of(key.process, loaded, dictionary);
+  LargeBlocks::Made out{key, entry_name(dictionary), loaded, pack_block(type_of(dictionary), raw)};
+  out.readable = is_readable(out.block.header, raw);
+  return out;
 }
 
 }  // namespace
@@ -94,7 +109,7 @@ void LargeBlocks::give(const EntryKey& key, TimeNs loaded, std::shared_ptr<const
   keys_.insert(key);
   state_->begin();
   thread_.add(kOneForAll, [state = state_, key, loaded, dictionary = std::move(dictionary)] {
-    state->made({key, entry_name(*dictionary), loaded, make(key.process, loaded, *dictionary)});
+    state->made(make(key, loaded, *dictionary));
   });
 }
 

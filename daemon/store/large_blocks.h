@@ -26,6 +26,7 @@ class LargeBlocks {
     std::string name;  // for the catalogue
     TimeNs loaded = 0;
     PackedBlock block;
+    bool readable = true;  // readable_block.h
   };
 
   LargeBlocks();

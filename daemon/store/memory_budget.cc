@@ -29,6 +29,18 @@ google::protobuf::ArenaOptions options(std::uint64_t limit) {
 
 }  // namespace
 
-BoundedArena::BoundedArena(std::uint64_t limit) : arena_(options(limit)) {}
+std::uint64_t memory_of(const profile::FileNames& names) {
+  constexpr std::uint64_t kNodes = 256;  // of maps, with the keys that are kept twice
+  std::uint64_t bytes = kNodes + 2 * (names.path.size() + names.build_id.size() + names.file_id.size());
+  for (const profile::FileNames::Function& each : names.functions)
+    bytes += sizeof each + each.name.size() + each.origin.size();
+  return bytes;
+}
+
+BoundedArena::BoundedArena(std::uint64_t limit) : left_of_other_(t_left), arena_(options(limit)) {}
+
+BoundedArena::~BoundedArena() {
+  t_left = left_of_other_;
+}
 
 }  // namespace tailor::store

@@ -77,8 +77,13 @@ bool deliver_record(const v1::MetaRecord& record, profile::ProfileSink& sink, Sa
       sink.on_watermark(record.watermark());
       return true;
     case v1::MetaRecord::kWriterLoss:
-      loss = {record.writer_loss().samples(), record.writer_loss().activity(), record.writer_loss().blocks(),
-              record.writer_loss().reason()};
+      loss.samples = record.writer_loss().samples();
+      loss.activity = record.writer_loss().activity();
+      loss.blocks = record.writer_loss().blocks();
+      loss.reason = record.writer_loss().reason();
+      return true;
+    case v1::MetaRecord::kNamesLeftOut:
+      loss.names = record.names_left_out();
       return true;
     case v1::MetaRecord::RECORD_NOT_SET:
       return true;  // a record of a newer minor version

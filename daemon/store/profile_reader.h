@@ -16,6 +16,7 @@ namespace tailor::store {
 struct SaidLoss {
   std::uint64_t samples = 0, activity = 0, blocks = 0;
   std::string reason;
+  std::uint64_t names = 0;  // of functions: there was no room for them (NamesRoom)
 };
 
 // Gives `sink` everything that can be read of `input`, in the order in which it was written. Contents break

@@ -68,6 +68,7 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
   loss.samples += said.samples;
   loss.activity += said.activity;
   loss.blocks += said.blocks;
+  loss.names += said.names;
   if (loss.reason.empty()) loss.reason = said.reason;
   return Ok{};
 }

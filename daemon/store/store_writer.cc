@@ -277,7 +277,7 @@ void StoreWriter::take_large() {
   for (LargeBlocks::Made& made : large_.take()) {
     notes_.entry(made.key, made.name);
     notes_.late(made.loaded);
-    dictionary_->writer.write(std::move(made.block));
+    dictionary_->writer.write(std::move(made.block), made.readable);
   }
   for (const Unload& each : std::exchange(unloads_, {})) on_code_unload(each.process, each.time, each.code);
 }

@@ -55,6 +55,15 @@ std::string loss_text(const store::SaidLoss& loss) {
                      loss.samples, loss.reason);
 }
 
+// Whoever wrote it left them out, or whoever reads it does.
+std::string names_text(std::uint64_t functions) {
+  if (functions == 0) return "";
+  return fmt::format(
+      "The names of {} function{} are left out: to read them takes more memory than a profile of its size "
+      "may. Reports look for these functions in their files.",
+      functions, functions == 1 ? "" : "s");
+}
+
 void add_sentence(std::string& text, const std::string& sentence) {
   if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
 }
@@ -66,6 +75,7 @@ std::string damage_text(const Profile& profile) {
   if (has_holes(profile.read_report())) add_sentence(out, holes_text(profile.read_report()));
   if (!profile.read_report().finished) add_sentence(out, end_text(profile));
   add_sentence(out, loss_text(profile.said_loss()));
+  add_sentence(out, names_text(profile.said_loss().names + profile.names_left_out()));
   add_sentence(out, profile.left_out_text());
   return out;
 }
@@ -74,6 +84,7 @@ std::string damage_text(const store::ReadReport& read, const store::SaidLoss& lo
   std::string out;
   if (has_holes(read)) add_sentence(out, holes_text(read));
   add_sentence(out, loss_text(loss));
+  add_sentence(out, names_text(loss.names));
   return out;
 }
 

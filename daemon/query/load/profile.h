@@ -113,7 +113,9 @@ class Profile {
   const store::SaidLoss& said_loss() const { return data_->loss; }
   // What processes said beyond their shares, where all together said more than fits; else empty.
   const std::map<ProcessId, LeftOut>& left_out() const { return data_->left_out; }
-  // Sentences that say so; "" if nothing was left out. Texts of the file are in it.
+  // Functions of files and of the kernel whose names are in the file, and for which there was no room.
+  std::uint64_t names_left_out() const { return data_->names_left_out; }
+  // Sentences that say what of processes was left out; "" if nothing was. Texts of the file are in it.
   std::string left_out_text() const;
   TimeNs last_time() const { return data_->last_time; }  // of anything in it; kTimeMin: nothing
 
@@ -200,6 +202,7 @@ class Profile {
     TimeNs last_time = kTimeMin;
     std::map<ProcessId, LeftOut> left_out;
     std::uint64_t late_left_out = 0;  // pieces of code that LateNames left out
+    std::uint64_t names_left_out = 0;
   };
 
  private:

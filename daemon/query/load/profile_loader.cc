@@ -94,7 +94,9 @@ void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
 }
 
 void ProfileLoader::on_names(const profile::FileNames& names) {
-  if (!measures_) data_->names.add(names);
+  if (measures_) return;
+  if (names_room_.take(store::memory_of(names), read_)) return data_->names.add(names);
+  data_->names_left_out += names.functions.size();
 }
 
 void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
@@ -403,17 +405,18 @@ Status ProfileLoader::may_go_on(std::uint64_t read) {
       (data_->marks.capacity() + data_->activity.capacity()) * sizeof(profile::ActivityRecord);
   std::uint64_t hours = 0;
   for (const auto& [hour, cells] : hours_) hours += 2 * cells.bytes();
-  std::uint64_t taken = hours + kept_ + data_->names.bytes() + data_->executions.bytes() +
-                        2 * cells_.bytes() + samples + places + marks + names_.bytes() +
-                        (slicer_ ? slicer_->bytes() : 0) + functions_->bytes() + data_->timelines->bytes() +
-                        code_.bytes();
+  // Names of functions have a budget of their own.
+  std::uint64_t taken = hours + kept_ + data_->executions.bytes() + 2 * cells_.bytes() + samples + places +
+                        marks + names_.bytes() + (slicer_ ? slicer_->bytes() : 0) + functions_->bytes() +
+                        data_->timelines->bytes() + code_.bytes();
   // What has shares has its own budget, and what was learned before was judged then.
   taken -= std::min<std::uint64_t>(taken, counted_twice_ + carried_);
   if (taken <= store::memory_budget(read)) return Ok{};
   needs_shares_ = !shares_;
   return exhausted(
-      fmt::format("{} MB of blocks hold what would take more than {} MB of memory: no recorder writes such a "
-                  "profile; it is damaged or was made to do harm",
+      fmt::format("{} MB of blocks hold what would take more than {} MB of memory, which is more than a "
+                  "profile of that size may take: it is damaged, was made to do harm, or says very much in "
+                  "few bytes; a part of its time takes less",
                   (read >> 20) + 1, taken >> 20));
 }
 

@@ -18,6 +18,7 @@
 #include "daemon/query/load/profile.h"
 #include "daemon/query/load/profile_shares.h"
 #include "daemon/query/load/time_slices.h"
+#include "daemon/store/memory_budget.h"
 #include "daemon/store/profile_reader.h"
 #include "proto/base/result.h"
 
@@ -120,6 +121,7 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   std::optional<ProcessId> block_of_;    // who has this block alone
   LateNames names_;
   bool names_are_whole_ = false;
+  store::NamesRoom names_room_;
   std::vector<profile::SampleRecord> renamed_;  // the samples of one call
   std::map<ProcessId, std::uint64_t> named_late_;
   profile::CellSums cells_;

@@ -5,21 +5,15 @@
 namespace tailor::query {
 
 void StoredNames::add(const profile::FileNames& names) {
-  constexpr std::size_t kNode = 128;
-  const auto [file, fresh] = files_.try_emplace({names.path, names.build_id});
-  if (fresh) bytes_ += kNode + names.path.size() + names.build_id.size();
+  std::vector<Function>& functions = files_[{names.path, names.build_id}];
+  functions.insert(functions.end(), names.functions.begin(), names.functions.end());
   add_id(names);
-  for (const Function& function : names.functions) {
-    bytes_ += sizeof function + function.name.size() + function.origin.size();
-    file->second.push_back(function);
-  }
 }
 
 // Names of which nobody said where they are from may be another file's.
 void StoredNames::add_id(const profile::FileNames& names) {
   if (!names.build_id.empty()) return;
   const auto [known, fresh] = ids_.try_emplace(names.path, Id{names.file_id});
-  if (fresh) bytes_ += sizeof(Id) + names.path.size() + names.file_id.size();
   known->second.several = known->second.several || known->second.id != names.file_id;
 }
 

@@ -13,7 +13,7 @@
 
 namespace tailor::query {
 
-// Filled by one thread; then any number may ask.
+// Filled by one thread; then any number may ask. Takes about as much memory as store::memory_of() says.
 class StoredNames {
  public:
   using Function = profile::FileNames::Function;
@@ -32,7 +32,6 @@ class StoredNames {
   // Of the file by that path that was mapped without an id: which one was read for its names; "": not known,
   // or several.
   std::string file_id(const std::string& path) const;
-  std::size_t bytes() const { return bytes_; }  // of memory, about
 
  private:
   void add_id(const profile::FileNames& names);
@@ -44,7 +43,6 @@ class StoredNames {
   };
   std::map<Key, std::vector<Function>> files_;  // by begin
   std::map<std::string, Id> ids_;               // by path, of those whose mapping said none
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace tailor::query
