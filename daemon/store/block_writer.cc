@@ -81,7 +81,7 @@ void BlockWriter::lose(const BlockContent& content, const std::string& reason) {
   loss_unsaid_ = true;
 }
 
-// Whether a reader has room for all samples up to these, in a file with so many bytes more.
+// Whether a reader has room for all samples up to these, where their block has this many bytes.
 bool BlockWriter::pays_for(const BlockContent& content, std::size_t bytes) const {
   constexpr std::uint64_t kOfSample = 128;  // what a reader that keeps each sample takes for it
   return content.samples == 0 ||

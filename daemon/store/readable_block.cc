@@ -11,7 +11,7 @@
 namespace tailor::store {
 namespace {
 
-// A message takes less memory than so many times its bytes: one with other messages in it, one of columns.
+// A message takes less memory than this many times its bytes: one with other messages in it, one of columns.
 constexpr std::uint64_t kMostOfMessages = 256, kMostOfColumns = 64;
 
 template <typename Message>

@@ -55,7 +55,7 @@ std::string loss_text(const store::SaidLoss& loss) {
                      loss.samples, loss.reason);
 }
 
-// Whoever wrote it left them out, or whoever reads it does.
+// Its writer left them out, or the reader does.
 std::string names_text(std::uint64_t functions) {
   if (functions == 0) return "";
   return fmt::format(

@@ -52,7 +52,7 @@ constexpr char tag_of(int field) {
   return static_cast<char>(field << 3 | 2);
 }
 
-// The payload of a plan with so many levels that say nothing: two bytes each.
+// The payload of a plan with this many levels, which say nothing: two bytes each.
 std::string plan_of(std::size_t levels) {
   const std::string level{tag_of(v1::Plan::kLevelsFieldNumber), '\0'};
   std::string plan;

@@ -98,7 +98,7 @@ TEST(ReadBudget, OneNameMoreThatWasWrittenIsLeftOutByItsReader) {
   EXPECT_THAT(damage_text(profile), HasSubstr("The names of 1 function are left out"));
 }
 
-// So many that a small file has no room for all of them, one each millisecond and all alike.
+// More than a small file has room for, one each millisecond and all alike.
 constexpr std::size_t kAlike = 1'200'000;
 
 void give_samples_that_are_alike(profile::ProfileSink& sink) {
