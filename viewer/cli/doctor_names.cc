@@ -42,6 +42,9 @@ std::string_view names_remedy(const Key& key) {
     case Kind::kUser:
       break;
   }
+  if (why == query::kNoRoom)
+    return "build the file with a build id (-Wl,--build-id): a report then knows which file ran, and looks "
+           "into it";
   // Behind it may stand why debuginfod does not help.
   const bool stripped = why.starts_with(query::kNoSymbol) || why.starts_with(query::kNoNames);
   if (stripped)

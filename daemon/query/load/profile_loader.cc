@@ -443,6 +443,7 @@ Profile ProfileLoader::finish() {
   }
   for (TimedSample& sample : data_->samples) sample.key = kept.at(sample.key);
   data_->code_sums = code_.take([&](const CellKey* key) { return kept.at(key); });
+  if (data_->names_left_out + data_->loss.names > 0) data_->names.miss_some();
   data_->names.finish();
   data_->executions.sort();
   data_->leads = find_leads(data_->executions);

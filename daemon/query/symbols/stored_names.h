@@ -20,6 +20,9 @@ class StoredNames {
 
   // What is given again changes nothing.
   void add(const profile::FileNames& names);
+  // There are others, for which there was no room.
+  void miss_some() { some_are_missing_ = true; }
+  bool are_some_missing() const { return some_are_missing_; }
   // Behind the last add().
   void finish();
 
@@ -43,6 +46,7 @@ class StoredNames {
   };
   std::map<Key, std::vector<Function>> files_;  // by begin
   std::map<std::string, Id> ids_;               // by path, of those whose mapping said none
+  bool some_are_missing_ = false;
 };
 
 }  // namespace tailor::query

@@ -72,6 +72,7 @@ NamedCode Symbols::function(const std::string& path, std::uint64_t file_offset,
       with_id.build_id = read;
       return in_file(path, file_offset, with_id);
     }
+    if (told && stored_.are_some_missing()) return {"", kNoRoom};
     if (told) return {"", *told > 0 ? kNoSymbol : kNoNames};
   }
   return in_file(path, file_offset, recorded);

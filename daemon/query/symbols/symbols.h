@@ -19,10 +19,12 @@
 
 namespace tailor::query {
 
-// Two of the reasons why nothing names it.
+// Some of the reasons why nothing names it.
 inline constexpr const char* kNoSymbol = "no symbol of the file reaches here";
 inline constexpr const char* kNoNames =
     "the file had no names, or was gone or another one when the recording ended";
+inline constexpr const char* kNoRoom =
+    "the profile had no room for all names, and does not say which file ran";
 
 struct NamedCode {
   std::string name;         // for people; "": nothing names it

@@ -13,6 +13,7 @@
 #include "daemon/query/reports/function_report.h"
 #include "daemon/query/sums/named_functions.h"
 #include "daemon/query/symbols/elf_functions.h"
+#include "daemon/query/symbols/symbols.h"
 #include "tests/unit/query/symbols/elf_image.h"
 
 namespace tailor::query {
@@ -48,6 +49,17 @@ TEST(StoredNames, AFileWithoutNamesIsKnownAllTheSame) {
   names.finish();
   EXPECT_EQ(names.count("/lib", ""), 0u);
   EXPECT_EQ(names.find("/lib", "", 0), nullptr);
+}
+
+// What is missing is not said to have no symbol.
+TEST(StoredNames, WhereSomeHadNoRoomTheReasonIsThat) {
+  StoredNames names;
+  names.add({"/plain", "", {{0x40, 0x20, 0x1040, "first"}}});
+  names.finish();
+  EXPECT_EQ(Symbols(names).function("/plain", 0x100).why, kNoSymbol);
+  names.miss_some();
+  EXPECT_EQ(Symbols(names).function("/plain", 0x100).why, kNoRoom);
+  EXPECT_EQ(Symbols(names).function("/plain", 0x40).name, "first");
 }
 
 TEST(StoredNames, TheFileThatWasReadIsKnownWhereOneWas) {
