@@ -88,6 +88,22 @@ TEST_F(StoreTest, TheEndOfLargeCodeComesBehindIt) {
   EXPECT_LT(of("id: 200"), unload);
 }
 
+// One that no reader takes apart within its memory is not written: it would seem to be damage.
+TEST_F(StoreTest, ALargePlanThatNobodyCouldReadIsLostAndSaid) {
+  auto writer = open(with_threads());
+  test::give_context(*writer);
+  auto plan = std::make_shared<v1::Plan>();
+  plan->set_id(100);
+  for (int i = 0; i < 800'000; ++i) plan->add_levels();
+  writer->on_shared_plan(test::kSampleProcess, 5, std::move(plan));
+  const Status finished = writer->finish();
+  ASSERT_FALSE(finished);
+  EXPECT_THAT(finished.error().message, HasSubstr("more memory than its size allows"));
+  EXPECT_EQ(writer->stats().lost_blocks, 1u);
+  const Read r = read(writer->recording());
+  EXPECT_TRUE(r.report.clean()) << r.report.first_problem;
+}
+
 // What is kept for it is let go as soon as its block is made: its process waits for that.
 TEST(LargeBlocks, LetGoOfWhatTheyWereGiven) {
   LargeBlocks blocks;
@@ -103,6 +119,7 @@ TEST(LargeBlocks, LetGoOfWhatTheyWereGiven) {
   EXPECT_EQ(made[0].name, "large plan 1");
   EXPECT_FALSE(blocks.has(made[0].key));
   EXPECT_LT(made[0].block.bytes.size(), std::size_t{1} << 20);
+  EXPECT_TRUE(made[0].readable);
   EXPECT_TRUE(blocks.take().empty());
 }
 
