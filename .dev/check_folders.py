@@ -90,7 +90,7 @@ USES = {
                                 "daemon/pipeline", "daemon/redact", "daemon/store", "daemon/query/load", "daemon/journal"},
     "daemon/import": DECODE | {"daemon/formats", "daemon/foreign", "daemon/pipeline", "daemon/store", "daemon/journal", "daemon/clock"},
     "daemon/export": VOCABULARY | REPORTS | {"daemon/formats"},
-    "daemon/control": BASE | {"proto/control"},
+    "daemon/control": BASE | {"daemon/os", "proto/control"},
     "daemon/tailord": VOCABULARY | {"daemon/os", "daemon/config", "daemon/session", "daemon/control", "daemon/serve", "daemon/serve/http", "daemon/metrics", "daemon/query/time", "daemon/query/reports", "daemon/query/json", "daemon/store",
                                     "daemon/journal", "proto/control"},
     "viewer/cli": VOCABULARY | REPORTS | {"daemon/os", "daemon/config", "daemon/capture/select", "daemon/capture/host", "daemon/session", "daemon/serve", "daemon/serve/http",

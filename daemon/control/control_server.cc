@@ -50,7 +50,8 @@ bool is_readable(int fd) {
 }  // namespace
 
 Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& path, Handler handler,
-                                                             OnCutOff on_cut_off, std::size_t max_clients) {
+                                                             OnCutOff on_cut_off, std::size_t max_clients,
+                                                             ClientThreads::Close close) {
   auto address = socket_address(path);
   if (!address.ok()) return address.error();
   if (ControlClient::connect(path).ok()) {
@@ -70,8 +71,9 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
   if (::listen(listener.get(), kBacklog) != 0) return failed("cannot listen at", path);
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) return failed("cannot wait for replies at", path);
-  return std::unique_ptr<ControlServer>(new ControlServer(
-      std::move(listener), std::move(wake), path, std::move(handler), std::move(on_cut_off), max_clients));
+  return std::unique_ptr<ControlServer>(new ControlServer(std::move(listener), std::move(wake), path,
+                                                          std::move(handler), std::move(on_cut_off),
+                                                          max_clients, std::move(close)));
 }
 
 ControlServer::~ControlServer() {
@@ -82,12 +84,15 @@ ControlServer::~ControlServer() {
 }
 
 bool ControlServer::poll(int other_fd, int timeout_ms) {
+  // poll() passes over a descriptor of -1.
   std::vector<pollfd> waiting = {
-      {listener_.get(), POLLIN, 0}, {other_fd, POLLIN, 0}, {wake_->get(), POLLIN, 0}};
+      {has_room() ? listener_.get() : -1, POLLIN, 0}, {other_fd, POLLIN, 0}, {wake_->get(), POLLIN, 0}};
   const std::size_t first = waiting.size();
-  // Of who waits for a promised reply only the end counts.
-  for (const Client& client : clients_)
-    waiting.push_back({client.socket.get(), static_cast<short>(client.waits_for == nullptr ? POLLIN : 0), 0});
+  // Of who waits for a promised reply only the end counts. What is being read wakes us when it was.
+  for (const Client& client : clients_) {
+    const auto events = static_cast<short>(client.waits_for == nullptr ? POLLIN : 0);
+    waiting.push_back({client.reading == nullptr ? client.socket->get() : -1, events, 0});
+  }
   if (::poll(waiting.data(), waiting.size(), timeout_of(timeout_ms)) < 0) return false;
   std::uint64_t replies = 0;
   (void)!::read(wake_->get(), &replies, sizeof replies);
@@ -98,8 +103,8 @@ bool ControlServer::poll(int other_fd, int timeout_ms) {
     client.turn = Turn::kSilent;
     if (client.waits_for != nullptr) {
       client.turn = settle(client, events);
-    } else if (events != 0 && !stop) {
-      client.turn = serve(client);
+    } else if (!stop) {
+      client.turn = serve(client, events);
     }
     // Others may ask for long: who wants an end waits for one answer at most.
     stop = stop || is_readable(other_fd);
@@ -122,12 +127,20 @@ int ControlServer::timeout_of(int timeout_ms) const {
   return timeout_ms < 0 ? due : std::min(due, timeout_ms);
 }
 
+bool ControlServer::has_room() {
+  const bool full = threads_.is_full();
+  if (full && !was_full_)
+    cut_off("nobody can connect: too many connections wait for descriptors that their clients sent");
+  was_full_ = full;
+  return !full;
+}
+
 bool ControlServer::accept_one() {
   UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client) return false;
   const std::uint32_t user = user_of(client.get());
   if (clients_.size() >= max_clients_) make_room(user);
-  clients_.push_back({std::move(client), user});
+  clients_.push_back({std::make_unique<ClientSocket>(threads_, user, std::move(client)), user});
   return true;
 }
 
@@ -163,18 +176,28 @@ Result<std::shared_ptr<LateReply>> ControlServer::promise(Client& client,
   return client.waits_for;
 }
 
-ControlServer::Turn ControlServer::serve(Client& client) {
-  v1::ControlRequest request;
-  auto got = receive_message(client.socket.get(), request, 0);
-  if (got.ok() && !*got) return Turn::kOver;
-  if (!got.ok()) {
+ControlServer::Turn ControlServer::serve(Client& client, short events) {
+  if (client.reading == nullptr) {
+    if (events == 0) return Turn::kSilent;
+    client.reading = threads_.read(client.user, client.socket->get());
+    return Turn::kSpoke;
+  }
+  const auto read = client.reading->take();
+  if (!read) return Turn::kSilent;
+  client.reading = nullptr;
+  return answer(client, *read);
+}
+
+ControlServer::Turn ControlServer::answer(Client& client, const ReadRequest::Outcome& read) {
+  if (read.got.ok() && !*read.got) return Turn::kOver;
+  if (!read.got.ok()) {
     v1::ControlReply refusal;
-    set_error(refusal, got.error());
-    (void)send_reply(client.socket.get(), refusal);
-    cut_off(got.error().message);
+    set_error(refusal, read.got.error());
+    (void)send_reply(client.socket->get(), refusal);
+    cut_off(read.got.error().message);
     return Turn::kOver;
   }
-  const auto reply = handler_(request, peer_of(client.socket.get()),
+  const auto reply = handler_(read.request, peer_of(client.socket->get()),
                               [&](std::chrono::milliseconds patience) { return promise(client, patience); });
   if (!reply) return Turn::kSpoke;
   client.waits_for = nullptr;
@@ -197,7 +220,7 @@ ControlServer::Turn ControlServer::settle(Client& client, short events) const {
 }
 
 ControlServer::Turn ControlServer::send(const Client& client, const v1::ControlReply& reply) const {
-  Status sent = send_reply(client.socket.get(), reply);
+  Status sent = send_reply(client.socket->get(), reply);
   if (sent.ok()) return Turn::kSpoke;
   if (sent.error().code == EAGAIN) cut_off("a client does not read its answers");
   return Turn::kOver;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/control/client_threads.h"
 #include "daemon/control/late_reply.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
@@ -25,7 +26,8 @@ struct Peer {
 // decide who may connect (0660: the daemon's user and group), and the handler decides what they may do. A
 // client that sends no request is told so and cut off. So is one that does not read its answers. With too
 // many clients, one of the user that has most of them goes (connection_share.h). A long answer comes later.
-// Meanwhile the further requests of its asker wait, and those of nobody else.
+// Meanwhile the further requests of its asker wait, and those of nobody else. Sockets are read and closed by
+// threads of their users, because a client can make whoever does so wait (client_threads.h).
 class ControlServer {
  public:
   // Promises a reply, within that time. Exhausted where too many are promised.
@@ -41,10 +43,11 @@ class ControlServer {
   static constexpr std::size_t kMaxLateOfOthers = 36, kMaxLateOfUser = 24;
 
   // Replaces a socket file that nobody listens on; fails if a daemon does. At most `max_clients` (above 0)
-  // are connected at a time.
+  // are connected at a time. `close`: see there.
   static Result<std::unique_ptr<ControlServer>> listen(const std::string& path, Handler handler,
                                                        OnCutOff on_cut_off = {},
-                                                       std::size_t max_clients = kMaxClients);
+                                                       std::size_t max_clients = kMaxClients,
+                                                       ClientThreads::Close close = {});
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
@@ -56,28 +59,33 @@ class ControlServer {
  private:
   enum class Turn { kSilent, kSpoke, kOver };
   struct Client {
-    UniqueFd socket;
+    std::unique_ptr<ClientSocket> socket;
     std::uint32_t user = 0;  // of connection_share.h
+    std::shared_ptr<ReadRequest> reading = nullptr;
     std::shared_ptr<LateReply> waits_for = nullptr;
     Turn turn = Turn::kSilent;
   };
 
   ControlServer(UniqueFd listener, UniqueFd wake, std::string path, Handler handler, OnCutOff on_cut_off,
-                std::size_t max_clients)
+                std::size_t max_clients, ClientThreads::Close close)
       : listener_(std::move(listener)),
         wake_(std::make_shared<const UniqueFd>(std::move(wake))),
         path_(std::move(path)),
         handler_(std::move(handler)),
         on_cut_off_(std::move(on_cut_off)),
-        max_clients_(max_clients) {}
+        max_clients_(max_clients),
+        threads_(wake_, std::move(close)) {}
+  // Whether another client may be accepted. Says so once where none may.
+  bool has_room();
   bool accept_one();
   void make_room(std::uint32_t newcomer);
   void cut_off(const std::string& why) const;
   // Until then, or until the first promise is due.
   int timeout_of(int timeout_ms) const;
   Result<std::shared_ptr<LateReply>> promise(Client& client, std::chrono::milliseconds patience) const;
-  Turn serve(Client& client);
-  // `events`: of poll().
+  // `events`: of poll(). What has arrived is read elsewhere, and answered when it was read.
+  Turn serve(Client& client, short events);
+  Turn answer(Client& client, const ReadRequest::Outcome& read);
   Turn settle(Client& client, short events) const;
   Turn send(const Client& client, const v1::ControlReply& reply) const;
 
@@ -87,6 +95,8 @@ class ControlServer {
   Handler handler_;
   OnCutOff on_cut_off_;
   std::size_t max_clients_;
+  bool was_full_ = false;        // threads_, when somebody last asked
+  ClientThreads threads_;        // outlives the sockets
   std::vector<Client> clients_;  // who spoke last comes last
 };
 

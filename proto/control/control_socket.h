@@ -31,7 +31,7 @@ Status send_reply(int socket, const v1::ControlReply& reply);
 
 // Waits for one message, `timeout_ms` at most (-1: for ever). False if the peer closed the connection. Fails
 // for a message that is too long or cannot be decoded, and when time is up. Descriptors that come with it are
-// closed.
+// closed, which takes as long as their sender likes (daemon/control/client_threads.h).
 Result<bool> receive_message(int socket, google::protobuf::MessageLite& message, int timeout_ms);
 
 // The same for a reply, wherever it lies.

@@ -96,6 +96,15 @@ std::string full_answer(std::size_t connections) {
       body.size(), body);
 }
 
+// What a local peer sent may hold descriptors, and to close these may take as long as it likes. Nothing more
+// can arrive then.
+void throw_away_unread(int fd) {
+  ::shutdown(fd, SHUT_RDWR);
+  char away[4096];
+  while (::recv(fd, away, sizeof away, MSG_DONTWAIT) > 0) {
+  }
+}
+
 // The address without its port; of an IPv4 peer of an IPv6 socket too.
 std::string text_of(const sockaddr_storage& address) {
   char text[INET6_ADDRSTRLEN] = {};
@@ -222,6 +231,7 @@ void HttpServer::connection(UniqueFd fd, Peer peer) {
     if (!serve_one(stream, peer)) break;
   }
   stream.end();
+  if (peer.local) throw_away_unread(fd.get());
   // The descriptor is closed under the lock: its number is not another connection's before it has left the
   // set.
   std::lock_guard lock(mutex_);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "daemon/registration/limits.h"
+#include "tests/support/lingering_socket.h"
 #include "tests/unit/registration/server_fixture.h"
 
 namespace tailor::registration::testing {
@@ -141,34 +141,6 @@ TEST(DescriptorCloserTest, KnowsMemoryFiles) {
   EXPECT_FALSE(is_memory_file(some_file().get()));
   EXPECT_FALSE(is_memory_file(UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)).get()));
 }
-
-// Its last close waits a minute for a peer that does not read.
-class LingeringSocket {
- public:
-  LingeringSocket() {
-    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* where = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener.get(), where, size) != 0 || ::listen(listener.get(), 1) != 0 ||
-        ::getsockname(listener.get(), where, &size) != 0)
-      return;
-    ours.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (::connect(ours.get(), where, size) != 0) {
-      ours.reset();
-      return;
-    }
-    theirs.reset(::accept(listener.get(), nullptr, nullptr));
-    const std::string much(1 << 16, 'x');
-    while (::send(ours.get(), much.data(), much.size(), MSG_DONTWAIT) > 0) {
-    }
-    const linger wait{.l_onoff = 1, .l_linger = 60};
-    ::setsockopt(ours.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
-  }
-  UniqueFd ours, theirs;
-};
 
 class ForeignDescriptorsTest : public ServerFixture {};
 
