@@ -11,7 +11,8 @@
 namespace tailor::control {
 namespace {
 
-// Users whose sockets are read or closed at the same time, beside the owner. More of them wait for their turn.
+// Users whose sockets are read or closed at the same time, beside the owner. More of them wait for their
+// turn.
 constexpr std::size_t kThreadsOfOthers = 64;
 
 }  // namespace

@@ -56,7 +56,8 @@ class ClientThreads {
   // must be closed by close() alone. Returns at once.
   std::shared_ptr<ReadRequest> read(std::uint32_t user, int socket);
 
-  // Its client is told at once that the connection is over. It is closed after what is being read of its user.
+  // Its client is told at once that the connection is over. It is closed after what is being read of its
+  // user.
   void close(std::uint32_t user, UniqueFd socket);
 
   // Too many connections wait to be closed.

@@ -73,12 +73,19 @@ bool Sieve::passes(const store::ExecutionRow& row) {
   return counts;
 }
 
-Result<store::Summary> Library::sums(const store::WallRange& /*range*/, const Stop& /*stop*/) {
+Result<store::Summary> Library::sums(const store::WallRange& /*range*/, const Stop& /*stop*/,
+                                     query::StoreDamage& /*damage*/) {
   return invalid("hours and days are shown of a store: a file is one recording");
 }
 
-Status Library::check(const store::WallRange& /*range*/, const Stop& /*stop*/) {
-  return Ok{};
+Result<Checked> Library::check(const store::WallRange& /*range*/, std::uint64_t /*most_bytes*/,
+                               const Stop& /*stop*/) {
+  return Checked{};
+}
+
+Result<Checked> Library::check_behind(const std::vector<store::ExecutionRow>& /*rows*/,
+                                      std::uint64_t /*most_bytes*/, const Stop& /*stop*/) {
+  return Checked{};
 }
 
 Result<GoneList> Library::gone(const ExecutionFilter& /*filter*/, const SeesUser& /*sees*/,

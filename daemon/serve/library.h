@@ -14,6 +14,7 @@
 #include "daemon/query/load/damage.h"
 #include "daemon/query/load/profile.h"
 #include "daemon/query/sums/costs.h"
+#include "daemon/serve/checked_segments.h"
 #include "daemon/serve/gone.h"
 #include "daemon/serve/plan_changes.h"
 #include "daemon/store/catalogue.h"
@@ -116,8 +117,10 @@ class Library {
   // Errors say what was looked for, where, and what to do. Of a parallel worker it is its leader.
   virtual Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
                               const Visible& visible) = 0;
-  // All sums of the hours that the range touches. A file has none.
-  virtual Result<store::Summary> sums(const store::WallRange& range, const Stop& stop);
+  // All sums of the hours that the range touches, and what of the samples behind them is damaged. A file has
+  // none.
+  virtual Result<store::Summary> sums(const store::WallRange& range, const Stop& stop,
+                                      query::StoreDamage& damage);
   // Sums of executions whose samples are gone; none of a file, and where sums do not know what the filter
   // asks.
   virtual Result<GoneList> gone(const ExecutionFilter& filter, const SeesUser& sees, const Stop& stop);
@@ -132,10 +135,13 @@ class Library {
                               const std::function<void(const query::Profile&)>& take) = 0;
   // "" for a store.
   virtual const std::string& file() const = 0;
-  // Looks for damage in what a store has of the range, by checksums alone. Of a file it is known once
-  // something of it is loaded. Fails with the first segment that cannot be read at all, once the others are
-  // looked at.
-  virtual Status check(const store::WallRange& range, const Stop& stop);
+  // Looks for damage in what a store has of the range, by checksums alone: in the newest segments, up to
+  // `most_bytes` of those that it has not looked at yet. Of a file it is known once something of it is
+  // loaded.
+  virtual Result<Checked> check(const store::WallRange& range, std::uint64_t most_bytes, const Stop& stop);
+  // The same of the segments that may hold samples of these executions.
+  virtual Result<Checked> check_behind(const std::vector<store::ExecutionRow>& rows, std::uint64_t most_bytes,
+                                       const Stop& stop);
 };
 
 // `what`, `--last N` and an execution's prefix as people type them: a prefix in any case.

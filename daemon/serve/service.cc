@@ -10,6 +10,7 @@
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
+#include "daemon/serve/file_state.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/kind_costs.h"
 #include "daemon/serve/query_runs.h"
@@ -161,10 +162,15 @@ Result<Json> Service::executions(const ExecutionsRequest& request, const Access&
   if (!list) return list.error();
   auto removed = library_.removed(sums_visible_to(access));
   if (!removed) return removed.error();
-  if (list->more && !list->rows.empty()) return executions_page_json(*list, *removed, nullptr);
-  auto gone = library_.gone(filter, sums_visible_to(access), stop);
+  auto file = file_state(library_, list->rows, kMostCheckedOfRequest, stop);
+  if (!file) return file.error();
+  Result<GoneList> gone = GoneList{};
+  const bool is_last = !list->more || list->rows.empty();
+  if (is_last) gone = library_.gone(filter, sums_visible_to(access), stop);
   if (!gone) return gone.error();
-  return executions_page_json(*list, *removed, &*gone);
+  Json out = executions_page_json(*list, *removed, is_last ? &*gone : nullptr);
+  out["file"] = std::move(*file);
+  return out;
 }
 
 Result<View> Service::open(const Target& target, const Filters& filters, Detail detail, const Access& access,
@@ -291,9 +297,12 @@ Result<Json> Service::history(const HistoryRequest& request, const Access& acces
   if (range.since_ns >= range.until_ns) return invalid("the time ends before it begins");
   if (!access.see_all && (!access.uids || !access.labels.empty()))
     return denied("sums over days tell no labels apart, and you may see executions of some labels only");
-  auto sums = library_.sums(range, stop);
+  query::StoreDamage damage;
+  auto sums = library_.sums(range, stop, damage);
   if (!sums) return sums.error();
-  return history_json(*sums, request, access);
+  auto out = history_json(*sums, request, access);
+  if (out) (*out)["file"] = query::damage_json(damage.read, query::damage_text(damage.read, damage.loss));
+  return out;
 }
 
 Result<Json> Service::tag_cost(const TagCostRequest& request, const Access& access, const Stop& stop) {

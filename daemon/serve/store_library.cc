@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <list>
+#include <map>
 #include <mutex>
 #include <span>
 
@@ -17,7 +19,6 @@
 #include "daemon/serve/stored_sums.h"
 #include "daemon/serve/summarise.h"
 #include "daemon/store/store_directory.h"
-#include "daemon/store/store_reader.h"
 #include "proto/base/errors.h"
 
 namespace tailor::serve {
@@ -36,6 +37,29 @@ std::vector<store::SegmentRow> data_within(const std::vector<store::SegmentRow>&
       continue;
     if (!rows.empty() && row.wall_ns <= range.since_ns) rows.clear();
     rows.push_back(row);
+  }
+  return rows;
+}
+
+// Those of the executions' recordings that may hold samples of the time in which they ran.
+std::vector<store::SegmentRow> data_behind(const std::vector<store::SegmentRow>& all,
+                                           const std::vector<store::ExecutionRow>& executions) {
+  struct Span {
+    TimeNs from = kTimeMax, to = kTimeMin;
+  };
+  std::map<store::RecordingNumber, Span> spans;
+  for (const store::ExecutionRow& execution : executions) {
+    Span& span = spans[execution.recording];
+    span.from = std::min(span.from, execution.record.begin);
+    span.to = std::max(span.to, execution.record.end);
+  }
+  std::vector<store::SegmentRow> rows;
+  for (const store::SegmentRow& row : all) {
+    const auto span = spans.find(row.recording);
+    if (row.kind != store::FileKind::kDataSegment || row.given_up() || span == spans.end()) continue;
+    // Of one at work the catalogue knows a part only.
+    const bool unknown = !row.sealed || row.first > row.last;
+    if (unknown || (row.first <= span->second.to && row.last >= span->second.from)) rows.push_back(row);
   }
   return rows;
 }
@@ -250,10 +274,13 @@ class StoreLibrary : public Library {
     return out;
   }
 
-  Result<store::Summary> sums(const store::WallRange& range, const Stop& stop) override {
+  Result<store::Summary> sums(const store::WallRange& range, const Stop& stop,
+                              query::StoreDamage& damage) override {
     // For its errors, and so that what happened so far is written down.
     if (auto catalogue = open(); !catalogue) return catalogue.error();
-    return sums_of_store(directory_, range, stop, on_damage_);
+    auto sums = sums_of_store(directory_, range, stop, &damage);
+    if (sums) tell(query::damage_text(damage.read, damage.loss));
+    return sums;
   }
 
   Result<GoneList> gone(const ExecutionFilter& filter, const SeesUser& sees, const Stop& stop) override {
@@ -301,19 +328,13 @@ class StoreLibrary : public Library {
     return shapes_in_store(directory_, *catalogue, plans, stop, on_damage_);
   }
 
-  Status check(const store::WallRange& range, const Stop& stop) override {
-    auto catalogue = open();
-    if (!catalogue) return catalogue.error();
-    auto all = catalogue->segments();
-    if (!all) return all.error();
-    store::ReadReport report;
-    Status problem = Ok{};
-    for (const store::SegmentRow& row : data_within(*all, range)) {
-      if (stop.stopped()) return stop.error();
-      if (Status done = store::check_segment(directory_, row, report); !done && problem) problem = done;
-    }
-    tell(query::damage_text(report, {}));
-    return problem;
+  Result<Checked> check(const store::WallRange& range, std::uint64_t most_bytes, const Stop& stop) override {
+    return check_those([&](const auto& all) { return data_within(all, range); }, most_bytes, stop);
+  }
+
+  Result<Checked> check_behind(const std::vector<store::ExecutionRow>& rows, std::uint64_t most_bytes,
+                               const Stop& stop) override {
+    return check_those([&](const auto& all) { return data_behind(all, rows); }, most_bytes, stop);
   }
 
   const std::string& file() const override { return none_; }
@@ -356,6 +377,22 @@ class StoreLibrary : public Library {
     return Loaded{std::make_shared<const query::Profile>(std::move(*profile)), {}};
   }
 
+  // `choose`: which of all segments.
+  Result<Checked> check_those(
+      const std::function<std::vector<store::SegmentRow>(const std::vector<store::SegmentRow>&)>& choose,
+      std::uint64_t most_bytes, const Stop& stop) {
+    auto catalogue = open();
+    if (!catalogue) return catalogue.error();
+    auto all = catalogue->segments();
+    if (!all) return all.error();
+    auto checked = checked_.look_at(directory_, choose(*all), most_bytes, stop);
+    if (!checked) return checked;
+    std::string damage = query::damage_text(checked->read, {});
+    if (!checked->unreadable.empty()) damage += (damage.empty() ? "" : " ") + checked->unreadable;
+    tell(damage);
+    return checked;
+  }
+
   void tell(const std::string& damage) const {
     if (on_damage_ && !damage.empty()) on_damage_(damage);
   }
@@ -365,6 +402,7 @@ class StoreLibrary : public Library {
   const query::OnDamage on_damage_;
   const std::string none_;
   Kept kept_;
+  CheckedSegments checked_;
 };
 
 }  // namespace

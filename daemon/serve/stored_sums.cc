@@ -68,7 +68,7 @@ std::vector<store::SegmentRow> rows_within(const std::vector<store::SegmentRow>&
 // Nothing where the store changed meanwhile so that something may be missing. `last_try`: then it is missing.
 Result<std::optional<store::Summary>> try_to_sum(const std::string& directory, const Hours& hours,
                                                  bool last_try, const Stop& stop,
-                                                 const query::OnDamage& on_damage) {
+                                                 query::StoreDamage& damage) {
   auto catalogue = store::Catalogue::open(store::catalogue_path(directory), store::Catalogue::Mode::kRead);
   if (!catalogue) return catalogue.error();
   // In this order: what is removed in between is summed up by then.
@@ -91,7 +91,7 @@ Result<std::optional<store::Summary>> try_to_sum(const std::string& directory, c
     auto summarised = summarise(directory, *catalogue, batch, stop);
     if (!summarised) return summarised.error();
     if (lacks_more_than_given_up(batch, *summarised) && !last_try) return std::optional<store::Summary>();
-    if (on_damage && !summarised->damage.empty()) on_damage(summarised->damage);
+    damage.add(summarised->read, summarised->loss);
     count_missing(batch, *summarised);
     add_hours(sum, std::move(summarised->summary), hours);
   }
@@ -122,12 +122,15 @@ Result<std::uint64_t> sum_up(const std::string& directory, std::span<const store
 }
 
 Result<store::Summary> sums_of_store(const std::string& directory, const store::WallRange& range,
-                                     const Stop& stop, const query::OnDamage& on_damage) {
+                                     const Stop& stop, query::StoreDamage* damage) {
   constexpr int kTries = 3;
   for (int tries = 1;; ++tries) {
-    auto sum = try_to_sum(directory, hours_of(range), tries == kTries, stop, on_damage);
+    query::StoreDamage found;
+    auto sum = try_to_sum(directory, hours_of(range), tries == kTries, stop, found);
     if (!sum) return sum.error();
-    if (*sum) return std::move(**sum);
+    if (!*sum) continue;
+    if (damage != nullptr) *damage = std::move(found);
+    return std::move(**sum);
   }
 }
 

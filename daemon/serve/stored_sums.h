@@ -21,8 +21,9 @@ Result<std::uint64_t> sum_up(const std::string& directory, std::span<const store
                              const Stop& stop);
 
 // All sums of a store for the hours that [since, until) touches, CLOCK_REALTIME in ns: of what is summed up,
-// and of the samples of what is not. A writer may be at work. `on_damage` may be empty.
+// and of the samples of what is not. A writer may be at work. `damage`, if it is there, gets what of these
+// samples is damaged.
 Result<store::Summary> sums_of_store(const std::string& directory, const store::WallRange& range,
-                                     const Stop& stop, const query::OnDamage& on_damage = {});
+                                     const Stop& stop, query::StoreDamage* damage = nullptr);
 
 }  // namespace tailor::serve

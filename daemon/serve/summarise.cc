@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "daemon/profile/forwarding_sink.h"
-#include "daemon/query/load/damage.h"
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/sums/costs.h"
 #include "daemon/redact/sql_text.h"
@@ -222,10 +221,10 @@ Result<Summarised> summarise(const std::string& directory, const store::Catalogu
   Summarised out;
   out.summary.first = segments.front().number;
   out.summary.last = segments.back().number;
-  store::ReadReport read = profile->read_report();
-  read.missing_blocks -= read.missing_segments.size();
-  out.damage = query::damage_text(read, profile->said_loss());
-  out.missing = std::move(read.missing_segments);
+  out.read = profile->read_report();
+  out.read.missing_blocks -= out.read.missing_segments.size();
+  out.loss = profile->said_loss();
+  out.missing = std::move(out.read.missing_segments);
   Names names(*profile);
   add_costs(*profile, names, out.summary);
   add_runs(*profile, noted->ended, names, out.summary);

@@ -18,7 +18,8 @@ namespace tailor::serve {
 struct Summarised {
   store::Summary summary;
   std::vector<std::uint64_t> missing;  // segments that were removed meanwhile
-  std::string damage;                  // query::damage_text of the others
+  store::ReadReport read;              // of the others
+  store::SaidLoss loss;
 };
 
 // `segments` are data segments of one recording that follow each other, in that order, and not empty. Adding

@@ -315,7 +315,7 @@ Json executions_page_json(const ExecutionList& list, const std::vector<store::Re
 }
 
 Json list_json(const ExecutionList& list, const GoneList& gone,
-               const std::vector<store::RemovedOfUser>& removed, const query::Profile* file) {
+               const std::vector<store::RemovedOfUser>& removed, Json file) {
   Json out = executions_json(list.rows);
   for (std::size_t i = 0; i < list.rows.size(); ++i) {
     Json& json = out["executions"][i];
@@ -328,7 +328,7 @@ Json list_json(const ExecutionList& list, const GoneList& gone,
   for (const GoneRow& row : gone.rows) out["gone"].push_back(gone_json(row));
   out["gone_more"] = gone.more;
   put_removed(removed, out);
-  if (file != nullptr) out["file"] = query::damage_json(*file);
+  out["file"] = std::move(file);
   return out;
 }
 

@@ -61,10 +61,9 @@ Json removed_json(const std::vector<store::RemovedOfUser>& removed);
 // docs/http-api.md, "executions". `gone` is null on all pages but the last.
 Json executions_page_json(const ExecutionList& list, const std::vector<store::RemovedOfUser>& removed,
                           const GoneList* gone);
-// docs/report-json.md, "tailor list --json". `file` is null for a store: its catalogue lists executions
-// without their samples.
+// docs/report-json.md, "tailor list --json". `file`: of file_state().
 Json list_json(const ExecutionList& list, const GoneList& gone,
-               const std::vector<store::RemovedOfUser>& removed, const query::Profile* file);
+               const std::vector<store::RemovedOfUser>& removed, Json file);
 // docs/report-json.md, "tailor list --plan-changes --json".
 Json plan_changes_json(const PlanChangeList& list);
 

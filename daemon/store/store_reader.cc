@@ -148,4 +148,8 @@ Status check_segment(const std::string& directory, const SegmentRow& segment, Re
   return Ok{};
 }
 
+void add_report(const ReadReport& one, ReadReport& all) {
+  merge(one, true, all);
+}
+
 }  // namespace tailor::store

@@ -39,4 +39,7 @@ Status read_dictionaries(const std::string& directory, const std::set<std::uint6
 // retention removed meanwhile is nothing.
 Status check_segment(const std::string& directory, const SegmentRow& segment, ReadReport& report);
 
+// Adds what was found of one part of a store to what was found of others; whether they are finished apart.
+void add_report(const ReadReport& one, ReadReport& all);
+
 }  // namespace tailor::store

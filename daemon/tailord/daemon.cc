@@ -59,6 +59,12 @@ control::OwnerOf owners_by(const os::Os& os) {
   return [&os](std::int32_t pid) { return os::owner_of(os.proc() / std::to_string(pid)); };
 }
 
+// What an engine or a file says may hold anything, line breaks and escape sequences too.
+std::string without_controls(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
+
 void refuse(Error error, v1::ControlReply& reply) {
   error.message = store::to_utf8(error.message);
   control::set_error(reply, error);
@@ -69,15 +75,18 @@ void refuse(Error error, v1::ControlReply& reply) {
 void Daemon::log_problem(const pipeline::Problem& problem) {
   std::uint64_t suppressed = 0;
   if (!log_limiter_.may(problem.process.pid, LogLimiter::Clock::now(), suppressed)) return;
-  // What an engine says may hold anything, line breaks and escape sequences too.
-  std::string text = problem.text;
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::string text = without_controls(problem.text);
   if (suppressed > 0) text += fmt::format(" ({} more problems of it were not logged)", suppressed);
   if (problem.process.pid != 0) {
     spdlog::warn("process {}: {}", problem.process.pid, text);
   } else {
     spdlog::warn("{}", text);
   }
+}
+
+void Daemon::log_damage(const std::string& text) {
+  if (damage_log_.may(text, DamageLog::Clock::now()))
+    spdlog::warn("a request met damage in the store. {}", without_controls(text));
 }
 
 void Daemon::cut_off(const std::string& why) {
@@ -146,11 +155,14 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
       [raw = daemon.get()](const v1::ControlRequest& request) { return raw->answer_late(request); });
   daemon->compactor_ = std::make_unique<Compactor>(
       options.store, CompactorOptions{.retention = summary_retention(options)}, *daemon->store_);
-  daemon->reports_ = std::make_unique<Reports>(options.store, [raw = daemon.get()]() -> Result<TimeNs> {
-    v1::FlushReply flushed;
-    if (Status done = raw->answers_->flush(flushed); !done.ok()) return done.error();
-    return flushed.time();
-  });
+  daemon->reports_ = std::make_unique<Reports>(
+      options.store,
+      [raw = daemon.get()]() -> Result<TimeNs> {
+        v1::FlushReply flushed;
+        if (Status done = raw->answers_->flush(flushed); !done.ok()) return done.error();
+        return flushed.time();
+      },
+      [raw = daemon.get()](const std::string& text) { raw->log_damage(text); });
   auto control = control::ControlServer::listen(
       options.control_socket,
       [raw = daemon.get()](const v1::ControlRequest& request, const control::Peer& peer,
@@ -235,7 +247,8 @@ Web::Daemon Daemon::web_side() {
           },
           [this](const v1::ControlRequest& request, const serve::Access& access) {
             return control_by_http(request, access);
-          }};
+          },
+          [this](const std::string& text) { log_damage(text); }};
 }
 
 Result<v1::ControlReply> Daemon::control_by_http(const v1::ControlRequest& request,

@@ -21,6 +21,7 @@
 #include "daemon/tailord/compactor.h"
 #include "daemon/tailord/control_answers.h"
 #include "daemon/tailord/control_work.h"
+#include "daemon/tailord/damage_log.h"
 #include "daemon/tailord/log_limiter.h"
 #include "daemon/tailord/options.h"
 #include "daemon/tailord/published_counts.h"
@@ -52,6 +53,7 @@ class Daemon {
   Daemon(os::Os& os, const Options& options) : os_(os), options_(options) {}
 
   void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
+  void log_damage(const std::string& text);            // any thread
   void reload(const Result<Options>& read);
   Result<PreparedRates> rates_after(const Options& read);
   void cut_off(const std::string& why);
@@ -65,6 +67,7 @@ class Daemon {
   os::Os& os_;
   Options options_;
   LogLimiter log_limiter_;
+  DamageLog damage_log_;
   std::mutex cut_off_mutex_;                      // guards:
   std::map<std::string, std::uint64_t> cut_off_;  // askers, by reason
   capture::CaptureOptions capture_;               // of every process

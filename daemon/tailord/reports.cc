@@ -47,9 +47,9 @@ v1::ControlReply reply_of(v1::ReportReply about, Result<std::string> text) {
 
 }  // namespace
 
-Reports::Reports(const std::string& directory, Flush flush)
+Reports::Reports(const std::string& directory, Flush flush, OnDamage on_damage)
     : flush_(std::move(flush)),
-      library_(serve::open_store_library(directory, {})),
+      library_(serve::open_store_library(directory, {}, std::move(on_damage))),
       service_(*library_, serve::ServiceOptions{session::kVersion, {}}),
       workers_(kThreads, kMostWaiting) {}
 

@@ -23,8 +23,10 @@ class Reports {
   // Writes down what happened so far, and gives the time up to which. Any thread, and not after the end of
   // the Reports.
   using Flush = std::function<Result<TimeNs>()>;
-  // Of the executions in the store `directory`.
-  Reports(const std::string& directory, Flush flush);
+  // Is told what of the store is damaged. Any thread.
+  using OnDamage = std::function<void(const std::string& text)>;
+  // Of the executions in the store `directory`. `on_damage` may be empty.
+  Reports(const std::string& directory, Flush flush, OnDamage on_damage = {});
 
   // The reply comes by a promise. Fails where the request makes no sense, and where too many wait.
   Status start(const v1::ReportRequest& request, const serve::Asker& asker,

@@ -72,7 +72,8 @@ Result<std::unique_ptr<Web>> Web::start(serve::HttpOptions http, Daemon daemon,
   if (http.listeners.empty()) return std::unique_ptr<Web>();
   std::unique_ptr<Web> web(new Web(std::move(daemon)));
   http.metrics = [raw = web.get(), &meter] { return metrics::exposition(meter.read(), raw->status()); };
-  web->library_ = serve::open_store_library(web->daemon_.store, [raw = web.get()] { raw->flush(); });
+  web->library_ = serve::open_store_library(
+      web->daemon_.store, [raw = web.get()] { raw->flush(); }, web->daemon_.on_damage);
   web->service_ = std::make_unique<serve::Service>(
       *web->library_, serve::ServiceOptions{web->daemon_.version, [raw = web.get()] { return raw->status(); },
                                             web->daemon_.control, [&meter] { return kinds_of(meter); }});

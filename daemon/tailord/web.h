@@ -35,6 +35,7 @@ class Web {
     std::function<void()> flush;               // any thread: what happened so far goes to the store
     // Any thread: does what is asked, for who may ask it.
     std::function<Result<v1::ControlReply>(const v1::ControlRequest&, const serve::Access&)> control;
+    std::function<void(const std::string& text)> on_damage;  // any thread: what of the store is damaged
   };
   // `http`: of http_options(). Null where nothing is to listen. `meter` must outlive it.
   static Result<std::unique_ptr<Web>> start(serve::HttpOptions http, Daemon daemon,

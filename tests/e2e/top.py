@@ -110,6 +110,13 @@ with Daemon(2000) as daemon:
         for more in (["--once"], ["--json"]):
             done = subprocess.run([TAILOR, "top", *more, *arguments], env=daemon.env, capture_output=True, text=True)
             check(done.returncode == 0 and ("is damaged" in done.stderr) == damaged, f"top {more[0]} of a store that is {'' if damaged else 'not '}damaged: {done.stderr.strip()[:200]!r}")
+        for command in (["list"], ["ab"], ["report", "--by", "hour"]):
+            for more in ([], ["--json"]):
+                done = subprocess.run([TAILOR, *command, *more], env=daemon.env, capture_output=True, text=True)
+                check(done.returncode == 0 and ("is damaged" in done.stderr) == damaged,
+                      f"{command[0]} {' '.join(more)} of a store that is {'' if damaged else 'not '}damaged: {done.stderr.strip()[:200]!r}")
+            file = json.loads(done.stdout)["file"]
+            check((file["damaged_spots"] > 0) == damaged and ("is damaged" in file["text"]) == damaged, f"and its JSON: {file}")
         screen = Screen(TAILOR, "top", *arguments, env=daemon.env)
         check(screen.shows("figure-9") and screen.shows("is damaged", 60 if damaged else 1) == damaged, "and on a terminal")
         screen.press("q")

@@ -1,10 +1,13 @@
 // `tailor ab`.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "daemon/query/time/wall_time.h"
+#include "daemon/serve/file_state.h"
 #include "daemon/serve/service.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
@@ -74,9 +77,14 @@ int run_ab(const AbOptions& options) {
   const auto library = open_library(options.choice);
   serve::Service service(*library, {});
   const Stop stop;
-  const auto answer =
+  auto answer =
       service.answer(serve::TagCostRequest{*filter, options.limit}, serve::Access::everything(), stop);
   if (!answer) return complain(answer.error());
+  const store::WallRange range{filter->since_ns.value_or(0), filter->until_ns.value_or(INT64_MAX)};
+  auto file =
+      tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, stop));
+  if (!file) return complain(file.error());
+  (*answer)["file"] = std::move(*file);
   if (options.choice.json) {
     print_json(query::dump(*answer));
   } else {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -109,6 +110,17 @@ std::unique_ptr<serve::Library> open_library(const Choice& choice) {
   if (names_file(choice)) return open_file(choice.what);
   const std::string directory = store_directory(choice.store);
   return serve::open_store_library(directory, flush_daemon, warn_of_damage(directory));
+}
+
+Result<query::Json> tell_unchecked(Result<query::Json> file) {
+  if (file && file->contains("unchecked_bytes")) {
+    const auto bytes = file->at("unchecked_bytes").get<std::uint64_t>();
+    warn(
+        fmt::format("whether {} MB of the oldest samples behind this are damaged is not known: only the "
+                    "newest are looked at (--since, --until)",
+                    (bytes + 999'999) / 1'000'000));
+  }
+  return file;
 }
 
 Result<serve::Target> target_of(Choice& choice) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/json/json_parts.h"
 #include "daemon/query/load/damage.h"
 #include "daemon/query/time/iterations.h"
 #include "daemon/serve/library.h"
@@ -66,6 +67,8 @@ std::unique_ptr<serve::Library> open_file(const std::string& path);
 // The file of the choice (of another tool too: a perf.data as if it had been imported), or the store, into
 // which a running daemon writes what it has first.
 std::unique_ptr<serve::Library> open_library(const Choice& choice);
+// What serve::file_state() gave. Tells on standard error how much of a store nobody looked at.
+Result<query::Json> tell_unchecked(Result<query::Json> file);
 // Which executions of it.
 Result<serve::Target> target_of(Choice& choice);
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
+#include "daemon/serve/file_state.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/plan_changes.h"
 #include "daemon/serve/views.h"
@@ -225,18 +227,6 @@ int list_plan_changes(const ListOptions& options, const serve::ExecutionFilter& 
   return kOk;
 }
 
-int print_list_json(serve::Library& library, const serve::ExecutionList& list, const serve::GoneList& gone,
-                    const std::vector<store::RemovedOfUser>& removed) {
-  std::shared_ptr<const query::Profile> file;
-  if (!library.file().empty()) {
-    const auto whole = library.load({serve::Target::What::kAll}, serve::Detail::kSums, Stop(), {});
-    if (!whole) return complain(whole.error());
-    file = whole->profile;
-  }
-  print_json(query::dump(serve::list_json(list, gone, removed, file.get())));
-  return kOk;
-}
-
 int run_list(const ListOptions& options) {
   if (Status ok = refuse_store_of_file(options.choice); !ok) return complain(ok.error());
   const std::uint64_t now_ns = query::wall_clock_ns();
@@ -257,7 +247,12 @@ int run_list(const ListOptions& options) {
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
   }
-  if (options.choice.json) return print_list_json(*library, *list, *gone, *removed);
+  auto file = tell_unchecked(serve::file_state(*library, list->rows, serve::kMostCheckedOfCommand, Stop()));
+  if (!file) return complain(file.error());
+  if (options.choice.json) {
+    print_json(query::dump(serve::list_json(*list, *gone, *removed, std::move(*file))));
+    return kOk;
+  }
   const Terminal terminal = options.choice.terminal();
   if (!list->rows.empty()) print_text(render_rows(*list, now_ns, terminal), terminal);
   if (!list->rows.empty() && !gone->rows.empty()) fmt::print("\n");

@@ -76,7 +76,7 @@ class Top {
   // The list is of what the store knows beside the samples: whether these are damaged has to be looked for.
   // Where that fails, this is said with the list, which is as good as before.
   void look_for_damage() {
-    if (Status looked = library_->check({since_ns(), INT64_MAX}, Stop()); !looked.ok())
+    if (const auto looked = library_->check({since_ns(), INT64_MAX}, UINT64_MAX, Stop()); !looked.ok())
       damage_ += (damage_.empty() ? "" : " ") + looked.error().message;
   }
   // Of what was looked at, and of what was read since; "": nothing is damaged.

@@ -34,7 +34,10 @@ Json source_json(const profile::Source& source) {
 }
 
 Json damage_json(const Profile& profile) {
-  const store::ReadReport& read = profile.read_report();
+  return damage_json(profile.read_report(), damage_text(profile));
+}
+
+Json damage_json(const store::ReadReport& read, const std::string& text) {
   return {{"finished", read.finished},
           {"damaged_spots", read.damaged_spots},
           {"missing_blocks", read.missing_blocks},
@@ -42,7 +45,7 @@ Json damage_json(const Profile& profile) {
           {"missing_samples", read.missing_samples},
           {"tail_bytes", read.tail_bytes},
           {"first_problem", read.first_problem},
-          {"text", damage_text(profile)}};
+          {"text", text}};
 }
 
 namespace {

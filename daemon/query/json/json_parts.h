@@ -18,6 +18,8 @@ Json cost_json(const Share95& cost);
 Json source_json(const profile::Source& source);
 // What of the file or store could not be read.
 Json damage_json(const Profile& profile);
+// The same of what was read and is no profile, with what damage_text() says of it.
+Json damage_json(const store::ReadReport& read, const std::string& text);
 Json recording_json(const Profile& profile);
 
 // Indented, with a newline at the end; bytes that are not UTF-8 become U+FFFD.

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "daemon/store/store_reader.h"
+
 namespace tailor::query {
 namespace {
 
@@ -86,6 +88,15 @@ std::string damage_text(const store::ReadReport& read, const store::SaidLoss& lo
   add_sentence(out, loss_text(loss));
   add_sentence(out, names_text(loss.names));
   return out;
+}
+
+void StoreDamage::add(const store::ReadReport& part, const store::SaidLoss& said) {
+  store::add_report(part, read);
+  read.finished = read.finished && part.finished;
+  loss.samples += said.samples;
+  loss.activity += said.activity;
+  loss.blocks += said.blocks;
+  if (loss.reason.empty()) loss.reason = said.reason;
 }
 
 bool is_damaged(const Profile& profile) {

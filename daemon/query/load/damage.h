@@ -15,6 +15,15 @@ std::string damage_text(const Profile& profile);
 // The same of what was read of a store and is no profile.
 std::string damage_text(const store::ReadReport& read, const store::SaidLoss& loss);
 
+// What was read of a store, part by part, and is no profile.
+struct StoreDamage {
+  store::ReadReport read;  // finished, until a part is not
+  store::SaidLoss loss;
+
+  StoreDamage() { read.finished = true; }
+  void add(const store::ReadReport& part, const store::SaidLoss& said);
+};
+
 // Is told these sentences by whoever reads a profile, where there are some; by any thread.
 using OnDamage = std::function<void(const std::string& text)>;
 

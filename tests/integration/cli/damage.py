@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 import perf_file
 
@@ -92,7 +93,8 @@ ALL_COMMANDS = (["report"], ["report", "--level", "function"], ["report", "--htm
                 ["timeline"], ["annotate"], ["memory"], ["iterations"], ["list"], ["list", "--plan-changes"], ["ab"], ["doctor"],
                 ["sql", "-q", "SELECT count(*) FROM damage"], ["sql", "--csv", "-q", "SELECT count(*) FROM samples"],
                 *(["export", "-o", "-", "--format", form] for form in ("csv", "folded", "pprof", "speedscope", "firefox", "perfetto", "otlp")))
-WITH_FILE = (["report"], ["report", "--level", "function"], ["flame"], ["timeline"], ["list"])  # whose JSON has `file` without a plan, too
+# Whose JSON has `file` without a plan, too.
+WITH_FILE = (["report"], ["report", "--level", "function"], ["flame"], ["timeline"], ["list"], ["ab"])
 
 
 def many_samples(folder):
@@ -117,6 +119,20 @@ def shown_by_web(file):
         return server.stderr.read().decode()
 
 
+def listed_by_web(file):
+    """`file` of the list of executions that a visitor of `tailor web` gets."""
+    with subprocess.Popen([TAILOR, "web", str(file), "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENV) as server:
+        try:
+            base, start = server.stdout.readline().decode().strip().split("/#start=")
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            link = urllib.request.Request(base + "/api/v1/session", method="POST", headers={"Authorization": f"Bearer {start}"})
+            secret = json.load(opener.open(link, timeout=30))["session"]
+            asked = urllib.request.Request(base + "/api/v1/executions", headers={"Authorization": f"Bearer {secret}"})
+            return json.load(opener.open(asked, timeout=30))["file"]
+        finally:
+            server.terminate()
+
+
 def check_every_command(folder, whole):
     """One flipped bit, in samples that sums stand for and in the sums themselves: every command says it."""
     damaged = folder / "flipped.tailor"
@@ -136,6 +152,9 @@ def check_every_command(folder, whole):
                 fail(f"{command} --json {' '.join(more)} with {what}: {found}")
         if ("The profile is damaged" in shown_by_web(file)) != (kind is not None):
             fail(f"web with {what}")
+        listed = listed_by_web(file)
+        if (listed["damaged_spots"] == 1 and "damaged" in listed["text"]) != (kind is not None):
+            fail(f"executions over HTTP with {what}: {listed}")
         rows = json.loads(run("sql", file, "--json", "-q", "SELECT damaged_spots FROM damage").stdout)
         if [row["damaged_spots"] for row in rows] != ([] if kind is None else [1]):
             fail(f"the table of damage with {what}: {rows}")

@@ -104,15 +104,28 @@ TEST_F(StoreLibraryTest, WhateverReadsWhatIsDamagedSaysSo) {
     EXPECT_EQ(was_told(), damaged) << "an execution";
     ASSERT_TRUE(library->visit_slices({}, stop_, [](const query::Profile&) {}));
     EXPECT_EQ(was_told(), damaged) << "slices";
-    ASSERT_TRUE(library->sums({}, stop_));
+    query::StoreDamage found;
+    ASSERT_TRUE(library->sums({}, stop_, found));
     EXPECT_EQ(was_told(), damaged) << "sums by the hour";
-    ASSERT_TRUE(library->check({}, stop_));
+    EXPECT_EQ(found.read.damaged_spots > 0, damaged);
+    ASSERT_TRUE(library->check({}, UINT64_MAX, stop_));
     ASSERT_EQ(told.size(), damaged ? 1u : 0u) << "checksums";
     if (damaged) {
       EXPECT_NE(told[0].find("1 spot is unreadable"), std::string::npos) << told[0];
     }
     told.clear();
-    // Nobody reads samples for a list.
+    // The catalogue has their rows, and a service looks at the samples behind them.
+    Service service(*library, ServiceOptions{"test", {}});
+    auto listed = service.answer(ExecutionsRequest{}, Access::everything(), stop_);
+    ASSERT_TRUE(listed);
+    EXPECT_EQ((*listed)["file"]["damaged_spots"].get<int>() > 0, damaged);
+    EXPECT_EQ((*listed)["file"]["finished"], !damaged);
+    EXPECT_EQ(was_told(), damaged) << "a list";
+    auto hours = service.answer(HistoryRequest{}, Access::everything(), stop_);
+    ASSERT_TRUE(hours);
+    EXPECT_EQ((*hours)["file"]["damaged_spots"].get<int>() > 0, damaged);
+    EXPECT_EQ(was_told(), damaged) << "hours";
+    // Nobody reads samples for the rows themselves.
     ASSERT_TRUE(library->executions({}, stop_));
     EXPECT_TRUE(told.empty());
   }
@@ -126,9 +139,10 @@ TEST_F(StoreLibraryTest, ASegmentThatCannotBeReadIsNamed) {
   }
   std::fstream(whole, std::ios::in | std::ios::out | std::ios::binary).put('x');
   const auto library = open_store_library(directory_, {});
-  const Status checked = library->check({}, stop_);
-  ASSERT_FALSE(checked);
-  EXPECT_NE(checked.error().message.find(whole.filename().string()), std::string::npos);
+  const auto checked = library->check({}, UINT64_MAX, stop_);
+  ASSERT_TRUE(checked);
+  EXPECT_NE(checked->unreadable.find(whole.filename().string()), std::string::npos);
+  EXPECT_FALSE(checked->read.finished);
   EXPECT_TRUE(library->executions({}, stop_)) << "a list needs no samples";
 }
 

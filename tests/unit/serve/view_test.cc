@@ -365,8 +365,8 @@ TEST(List, HasItsKeysWhateverIsKnown) {
   gone.rows[1].runs = {.executions = 2, .failed = 1, .elapsed_sum = 30, .elapsed_min = 10, .elapsed_max = 20};
   gone.more = true;
 
-  const Json json = list_json(list, gone, {}, nullptr);
-  EXPECT_EQ(keys_of(json), (std::vector<std::string>{"executions", "gone", "gone_more", "more"}));
+  const Json json = list_json(list, gone, {}, Json::object());
+  EXPECT_EQ(keys_of(json), (std::vector<std::string>{"executions", "file", "gone", "gone_more", "more"}));
   std::vector<std::string> keys = {"began",         "began_ms", "began_wall_ns", "comm",        "cpu_ns",
                                    "drawn",         "engine",   "error",         "fingerprint", "id",
                                    "labels",        "pid",      "plan",          "plan_key",    "plan_name",
@@ -405,7 +405,7 @@ TEST(List, SaysWhatIsMissing) {
   const std::vector<store::RemovedOfUser> removed = {
       {.uid = 1000, .executions = 2, .first_ns = 0, .last_ns = 0}};
   const View view = sample_view();
-  const Json whole = list_json(list, {}, removed, view.whole.get());
+  const Json whole = list_json(list, {}, removed, query::damage_json(*view.whole));
   EXPECT_EQ(keys_of(whole),
             (std::vector<std::string>{"executions", "file", "gone", "gone_more", "more", "removed"}));
   EXPECT_EQ(whole["file"], query::damage_json(*view.whole));

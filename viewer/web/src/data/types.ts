@@ -468,6 +468,7 @@ export interface HistorySums {
 
 export interface History extends HistorySums {
   by: "hour" | "day";
+  file?: FileState; // older daemons have none
   periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 

@@ -9,7 +9,7 @@ import { change, route } from "../state/route.ts";
 import { useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message, shareColumns } from "./parts.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
-import { Fact, WhoseTime } from "./trust.tsx";
+import { Damage, Fact, WhoseTime } from "./trust.tsx";
 
 const mostColumns = 400; // of the chart
 const mostSeries = 9;
@@ -114,6 +114,7 @@ function HistoryTrust({ history, lines, unit }: { history: History; lines: Line[
       <Fact name="executions" value={count(history.executions)} more={history.failed > 0 ? `${count(history.failed)} failed` : undefined} />
       {losses && <Fact name="lost" value={lost > 0 ? `${count(lost)} samples` : "none"} bad={lost > 0.01 * whole.samples} title="Of the whole host in these hours: what was lost cannot be told apart by query" />}
       {losses && losses.late > 0 && <Fact name="late" value={count(losses.late)} bad />}
+      <Damage file={history.file} />
     </aside>
   );
 }

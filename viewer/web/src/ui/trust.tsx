@@ -1,5 +1,6 @@
 // What stands behind the numbers, always in sight: how many samples, what is unattributed, inferred, shared or lost.
 import type { ComponentChildren } from "preact";
+import type { FileState } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent } from "../model/format.ts";
 import { shareOf } from "../model/totals.ts";
 import { isPlanless, type PageView } from "./page_view.ts";
@@ -18,7 +19,6 @@ export function Trust({ view }: { view: PageView }) {
   const part = (weight: number) => shareOf({ weight, samples: 0, kernel: 0, inferred: 0, shared: 0 }, totals);
   const [ops, comps, none] = [part(operators), part(components), part(nobody)];
   const lost = profile.accounting.lost_share;
-  const damaged = profile.file && (profile.file.damaged_spots > 0 || profile.file.missing_blocks > 0 || profile.file.malformed_blocks > 0 || profile.file.missing_samples > 0);
   return (
     <aside class="trust" aria-label="What stands behind the numbers">
       {isPlanless(view.profile) ? <WhoseCode kernel={part(totals.kernel)} /> : <WhoseTime ops={ops} comps={comps} none={none} />}
@@ -28,11 +28,16 @@ export function Trust({ view }: { view: PageView }) {
       <Fact name="lost" value={lost > 0 ? percent(lost) : "none"} bad={lost > 0.01} title="Of the whole recording: what was lost cannot be told apart by execution" />
       {profile.accounting.late > 0 && <Fact name="late" value={count(profile.accounting.late)} bad />}
       {profile.accounting.throttled > 0 && <Fact name="throttled" value={`${count(profile.accounting.throttled)}×`} more={duration(profile.accounting.gap_ns)} bad />}
-      {damaged && <Fact name="file" value="damaged" more={clean(profile.file.first_problem, 80)} bad />}
+      <Damage file={profile.file} />
       {(view.base.table?.leftOut ?? 0) > 0 && <Fact name="left out" value={duration(view.base.table!.leftOut)} title="Of the whole view: time in which Tailor’s own agent waited for messages. The engine did not wait for it" />}
       {profile.only && <Fact name="only" value={clean(profile.only, 60)} />}
     </aside>
   );
+}
+
+export function Damage({ file }: { file?: FileState }) {
+  const damaged = file && (file.damaged_spots > 0 || file.missing_blocks > 0 || file.malformed_blocks > 0 || file.missing_samples > 0);
+  return damaged ? <Fact name="file" value="damaged" more={clean(file.first_problem, 80)} bad /> : null;
 }
 
 interface Part {
