@@ -1,8 +1,8 @@
 // What a client of the control socket can delay, done on threads of its user.
 //
-// A packet may hold descriptors. Whoever takes the packet closes them, and so does whoever closes a socket in
-// which it lies. A TCP socket with SO_LINGER lets him wait for its peer then, and a file of FUSE for its
-// server. The thread that answers requests feeds the watchdog: it must do neither.
+// A packet may hold descriptors. The thread that takes the packet closes them, and so does a thread that
+// closes a socket in which the packet lies. It waits then for the peer of a TCP socket with SO_LINGER, or for
+// the server of a file of FUSE. The thread that answers requests feeds the watchdog: it must do neither.
 #pragma once
 
 #include <atomic>

@@ -288,11 +288,25 @@ def check_hostile_names(folder):
             fail(f"a binary file on a terminal: {binary[:100]!r}")
 
 
-def check_whole_json(whole):
-    """A query that fails midway leaves no half of an array."""
+def check_whole_json(folder, whole):
+    """A command that fails midway leaves no half of its JSON."""
     done = run("sql", whole, "--json", "-q", "SELECT CASE WHEN value < 3 THEN value ELSE abs(-9223372036854775808) END AS x FROM json_each('[1,2,3]')")
     if done.returncode == 0 or done.stdout not in (b"",):
         fail(f"sql --json that fails midway: {done.returncode} {done.stdout!r}")
+    # Of two profiles the first one is read. Nothing of the second one can be.
+    cut = folder / "nothing.tailor"
+    cut.write_bytes(whole.read_bytes()[:200])
+    for sides in ((whole, cut), (whole, folder / "missing.tailor")):
+        done = run("diff", *sides, "--json")
+        if done.returncode == 0 or done.stdout != b"":
+            fail(f"diff --json that fails midway: {done.returncode} {done.stdout[:300]!r}")
+    for command in ("report", "flame", "timeline", "annotate", "memory", "iterations", "list", "ab", "doctor"):
+        done = run(command, cut, "--json")
+        try:
+            if done.stdout or done.returncode == 0:
+                json.loads(done.stdout)
+        except ValueError:
+            fail(f"{command} --json of a profile in which nothing can be read: {done.returncode} {done.stdout[:300]!r}")
 
 
 def check_ignored(whole):
@@ -327,7 +341,7 @@ with tempfile.TemporaryDirectory() as folder:
         print("skipped the full disk: no device can be made or used here")
     check_terminal(whole)
     check_hostile_names(folder)
-    check_whole_json(whole)
+    check_whole_json(folder, whole)
     check_ignored(whole)
 
 print("\n".join(failures) or "damage is said, and output is whole")
