@@ -35,8 +35,9 @@ export function Trust({ view }: { view: PageView }) {
   );
 }
 
-export function Damage({ file }: { file?: FileState }) {
-  const damaged = file && (file.damaged_spots > 0 || file.missing_blocks > 0 || file.malformed_blocks > 0 || file.missing_samples > 0);
+export function Damage({ file }: { file: FileState | undefined }) {
+  if (!file) return null;
+  const damaged = file.damaged_spots > 0 || file.missing_blocks > 0 || file.malformed_blocks > 0 || file.missing_samples > 0;
   return damaged ? <Fact name="file" value="damaged" more={clean(file.first_problem, 80)} bad /> : null;
 }
 
