@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -206,7 +207,7 @@ void HttpServer::accept_one(const Open& from) {
 
 void HttpServer::begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest) {
   std::lock_guard lock(mutex_);
-  if (!connections_.has_room_for(guest)) {
+  if (!has_room_for(guest)) {
     connections_.refused(guest);
     const std::string full = full_answer(connections_.all());
     (void)!::send(fd.get(), full.data(), full.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -215,7 +216,9 @@ void HttpServer::begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Gu
   const int number = fd.get();
   connections_.opened(number, guest);
   try {
-    std::thread([this, peer, own = std::move(fd)]() mutable { connection(std::move(own), peer); }).detach();
+    std::thread([this, peer, who = guest.who, own = std::move(fd)]() mutable {
+      connection(std::move(own), peer, who);
+    }).detach();
   } catch (const std::system_error&) {
     // No thread is left: the peer sees its connection closed, and may come again.
     connections_.closed(number);
@@ -223,21 +226,34 @@ void HttpServer::begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Gu
   }
 }
 
-void HttpServer::connection(UniqueFd fd, Peer peer) {
-  SocketBytes stream(fd.get(), stopping_);
-  constexpr int kMostRequests = 1000;
-  for (int i = 0; i < kMostRequests && !stopping_; ++i) {
-    stream.begin_request();
-    if (!serve_one(stream, peer)) break;
+// Those of one guest that linger have places of their own, a quarter of all.
+bool HttpServer::has_room_for(const ConnectionShares::Guest& guest) const {
+  const std::size_t share = std::max<std::size_t>(1, connections_.all() / 4);
+  return connections_.has_room_for(guest) && (guest.trusted || lingering_->of(guest.who) < share);
+}
+
+void HttpServer::connection(UniqueFd fd, const Peer& peer, const std::string& who) {
+  {
+    SocketBytes stream(fd.get(), stopping_);
+    constexpr int kMostRequests = 1000;
+    for (int i = 0; i < kMostRequests && !stopping_; ++i) {
+      stream.begin_request();
+      if (!serve_one(stream, peer)) break;
+    }
+    stream.end();
   }
-  stream.end();
+  const std::shared_ptr<Lingering> lingering = lingering_;
+  {
+    // The descriptor is closed after that: its number is not another connection's before it has left the set.
+    const std::lock_guard lock(mutex_);
+    connections_.closed(fd.get());
+    lingering->begins(who);
+    ended_.notify_all();
+  }
+  // From here on the server may be gone.
   if (peer.local) throw_away_unread(fd.get());
-  // The descriptor is closed under the lock: its number is not another connection's before it has left the
-  // set.
-  std::lock_guard lock(mutex_);
-  connections_.closed(fd.get());
   fd.reset();
-  ended_.notify_all();
+  lingering->ends(who);
 }
 
 std::map<std::string, HttpUse> HttpServer::uses() const {
@@ -249,6 +265,7 @@ std::map<std::string, HttpUse> HttpServer::uses() const {
   for (const auto& [who, count] : streams_.refused()) uses[who].refused += count;
   const std::lock_guard lock(mutex_);
   for (const auto& [fd, guest] : connections_.open()) ++uses[guest.who].connections;
+  for (const auto& [who, count] : lingering_->all()) uses[who].connections += count;
   for (const auto& [who, count] : connections_.refusals()) uses[who].refused += count;
   return uses;
 }

@@ -15,6 +15,7 @@
 
 #include "daemon/serve/http/connection_shares.h"
 #include "daemon/serve/http/gate.h"
+#include "daemon/serve/http/lingering.h"
 #include "daemon/serve/service.h"
 #include "daemon/serve/shares.h"
 #include "daemon/serve/workers.h"
@@ -97,7 +98,8 @@ class HttpServer {
   void accept_loop();
   void accept_one(const Open& from);
   void begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest);
-  void connection(UniqueFd fd, Peer peer);
+  bool has_room_for(const ConnectionShares::Guest& guest) const;  // with mutex_
+  void connection(UniqueFd fd, const Peer& peer, const std::string& who);
 
   Service& service_;
   const HttpOptions options_;
@@ -111,6 +113,7 @@ class HttpServer {
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   ConnectionShares connections_;  // those that are open
+  const std::shared_ptr<Lingering> lingering_ = std::make_shared<Lingering>();
   Shares streams_;
   std::atomic<bool> stopping_{false};
 };
