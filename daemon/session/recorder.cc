@@ -1,6 +1,7 @@
 #include "daemon/session/recorder.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <chrono>
 #include <future>
@@ -134,6 +135,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions op
   recorder->server_ = std::move(*server);
   recorder->publish();
   recorder->thread_ = std::thread([raw = recorder.get()] { raw->control(); });
+  ::pthread_setname_np(recorder->thread_.native_handle(), "tailor-control");
   return recorder;
 }
 

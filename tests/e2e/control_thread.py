@@ -18,11 +18,13 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import threading
 import time
 
 from attacks import LOSSES, PATIENCE, Victim
 from hostile_agents import Attackers
 from hostile_files import growing_map, many_functions, strangers, wait_until_sampled
+from raw_agent import ask_control, field
 from tailor_env import ROOT, Daemon, check, check_live, sampling_denied, skip, undisturbed
 
 ROUNDS = 2  # of the victim's executions beside each attack; with --full ten times as many
@@ -174,20 +176,73 @@ def main(attacks, rounds):
     broken_twin()
 
 
+class ControlThread:
+    """The thread of the daemon whose steps are timed."""
+
+    def __init__(self, pid):
+        tasks = [each for each in pathlib.Path(f"/proc/{pid}/task").iterdir() if comm_of(each) == "tailor-control"]
+        check(len(tasks) == 1, f"one thread of the daemon is the control thread: {len(tasks)}")
+        self.stat, self.schedstat = ((tasks[0] / name).open("rb", buffering=0) for name in ("stat", "schedstat"))
+        self.slices = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stat.close()
+        self.schedstat.close()
+
+    def wait_until_it_works(self, deadline):
+        """Until it does not sleep, and has had the CPU since the last call: so it works at a step, unless it has just ended one."""
+        while time.monotonic() < deadline:
+            slices = int(os.pread(self.schedstat.fileno(), 256, 0).split()[2])  # 0: this kernel does not count them
+            state = os.pread(self.stat.fileno(), 4096, 0).rsplit(b")", 1)[1].split()[0]
+            if state == b"R" and (slices == 0 or slices != self.slices):
+                self.slices = slices
+                return
+
+
+def comm_of(task):
+    try:
+        return (task / "comm").read_text().strip()
+    except OSError:  # it has ended
+        return ""
+
+
+@contextlib.contextmanager
+def asked(daemon):
+    """Somebody asks for the status again and again, which is a step each time."""
+    over = threading.Event()
+
+    def ask():
+        while not over.is_set():
+            ask_control(daemon.control, field(1, b""))
+
+    asker = threading.Thread(target=ask, daemon=True)
+    asker.start()
+    try:
+        yield
+    finally:
+        over.set()
+        asker.join()
+
+
 def broken_twin():
     """A step that is held up is counted: here the whole daemon stands still in the middle of one."""
     with Daemon(frequency=997) as daemon, Victim(daemon) as victim:
         victim.execute(QUERY)
         before = int(status(daemon)["long_steps"])
         deadline = time.monotonic() + PATIENCE
-        while int(status(daemon)["long_steps"]) == before and time.monotonic() < deadline:
-            victim.process.stdin.write(QUERY + ";\n")
-            victim.process.stdin.flush()
-            for _ in range(20):
-                daemon.process.send_signal(signal.SIGSTOP)
-                time.sleep(0.03)
-                daemon.process.send_signal(signal.SIGCONT)
-                time.sleep(0.005)
+        with ControlThread(daemon.process.pid) as thread:
+            while int(status(daemon)["long_steps"]) == before and time.monotonic() < deadline:
+                victim.process.stdin.write(QUERY + ";\n")
+                victim.process.stdin.flush()
+                with asked(daemon):
+                    for _ in range(20):
+                        thread.wait_until_it_works(deadline)
+                        daemon.process.send_signal(signal.SIGSTOP)
+                        time.sleep(0.03)
+                        daemon.process.send_signal(signal.SIGCONT)
         check(int(status(daemon)["long_steps"]) > before, "the broken twin, a daemon that is stopped in the middle of a step, is noticed")
 
 
