@@ -1,15 +1,20 @@
 // Real agents against the real server: kills on both sides, forks, churn, overflow.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <tailor/agent.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "tests/integration/agent/subprocess.h"
+#include "tests/support/process_state.h"
 #include "tests/support/sanitizers.h"
 #include "tests/unit/registration/recording_sink.h"
 
@@ -21,6 +26,33 @@ using Body = v1::AgentMessage;
 std::string engine_path() {
   return TAILOR_TEST_ENGINE;
 }
+
+// A child process says once that it has come so far.
+class Milestone {
+ public:
+  Milestone() {
+    if (::pipe2(ends_, O_CLOEXEC) != 0) std::abort();
+  }
+  ~Milestone() {
+    ::close(ends_[0]);
+    if (ends_[1] >= 0) ::close(ends_[1]);
+  }
+  Milestone(const Milestone&) = delete;
+  Milestone& operator=(const Milestone&) = delete;
+
+  void reach() const {
+    if (::write(ends_[1], "", 1) != 1) std::abort();
+  }
+  // In the parent, once. False: the child has ended before.
+  bool wait() {
+    ::close(std::exchange(ends_[1], -1));
+    char byte = 0;
+    return ::read(ends_[0], &byte, 1) == 1;
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
 
 class AgentDaemonTest : public ::testing::Test {
  protected:
@@ -160,6 +192,7 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
   const tailor_agent_options options = with_small_queue();
   // The agent of this process may have been started by an earlier test, with its larger queue; this test has
   // a process of its own.
+  Milestone full;
   pid_t child = ::fork();
   if (child == 0) {
     if (tailor_agent_start(&options) != 0) ::_exit(1);
@@ -173,11 +206,12 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
     for (std::uint64_t execution : executions) tailor_execution_end(execution, 0, nullptr);
     tailor_agent_get_counters(&counters);
     bool counted = dropped > 100 && counters.messages_dropped == dropped;
+    full.reach();
     bool reached = tailor_agent_barrier(8000);
     tailor_agent_stop(1000);
     ::_exit(counted && reached ? 0 : counted ? 3 : 2);
   }
-  ::usleep(300'000);  // the daemon is slow: the socket and the queue fill up
+  ASSERT_TRUE(full.wait());  // the daemon is slow: the socket and the queue fill up
   int status = -1;
   ASSERT_TRUE(server_.until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
   EXPECT_EQ(WEXITSTATUS(status), 0);
@@ -188,6 +222,7 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
 TEST_F(AgentDaemonTest, ABarrierWaitsForRoomInTheQueue) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
   const tailor_agent_options options = with_small_queue();
+  Milestone full;
   pid_t child = ::fork();
   if (child == 0) {
     if (tailor_agent_start(&options) != 0) ::_exit(1);
@@ -204,11 +239,13 @@ TEST_F(AgentDaemonTest, ABarrierWaitsForRoomInTheQueue) {
     const tailor_label label{"query", name.c_str()};
     fill([&] { tailor_execution_begin(1, &label, 1); });
     fill([] { tailor_execution_end(1, 0, nullptr); });
+    full.reach();
     bool reached = tailor_agent_barrier(20'000);
     tailor_agent_stop(1000);
     ::_exit(reached ? 0 : 2);
   }
-  ::usleep(300'000);
+  ASSERT_TRUE(full.wait());
+  ASSERT_TRUE(test::eventually([child] { return test::is_asleep(child); }));  // in the barrier
   int status = -1;
   ASSERT_TRUE(server_.until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
   EXPECT_EQ(WEXITSTATUS(status), 0);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,6 +18,7 @@
 #include "tests/support/fake_os.h"
 #include "tests/support/forwarding_os.h"
 #include "tests/support/host_allows.h"
+#include "tests/support/process_state.h"
 
 namespace tailor::capture {
 namespace {
@@ -69,7 +71,7 @@ void Churn::make_threads(int ms, bool& over) {
   ChunkCollector sink;
   CaptureReader reader(os::real(), sink, [](RecordingNumber, const CaptureCounts&) {}, opener());
   ASSERT_TRUE(reader.start().ok());
-  ::usleep(300'000);
+  ASSERT_TRUE(test::eventually([&] { return test::threads_of(child.pid()) > 1; }));
   CaptureOptions options = options_at(1000);
   options.placement = Placement::kPerThread;
   auto attached = reader.attach(child.pid(), options);
@@ -165,12 +167,17 @@ class CountingSink : public ChunkSink {
  public:
   void on_ring(const RingLayout& layout) override { open_.insert(layout.ring); }
   void on_chunk(RingChunk&&) override {}
-  void on_round(TimeNs) override {}
+  void on_round(TimeNs) override { ++rounds_; }
   void on_ring_closed(RingIndex ring) override { open_.erase(ring); }
   std::size_t open() const { return open_.size(); }
+  // Any thread. False: none of the next two rounds was made, of which one begins after this call.
+  bool wait_for_a_round() const {
+    return test::eventually([this, before = rounds_.load()] { return rounds_ >= before + 2; });
+  }
 
  private:
   std::set<RingIndex> open_;
+  std::atomic<std::size_t> rounds_ = 0;
 };
 
 // Descriptors and memory after a thousand recordings are those of after the first hundred.
@@ -186,7 +193,7 @@ TEST_P(Churn, AThousandAttachesAndDetachesLeaveNothing) {
   // One process is always recorded, as in a daemon at work: else each cycle would load the BPF program anew.
   auto stays = reader.attach(other.pid(), options_at(100));
   if (!stays) GTEST_SKIP() << test::skip_if_denied(options_at(100), stays.error().message);
-  ::usleep(100'000);
+  ASSERT_TRUE(sink.wait_for_a_round());  // its descriptors are all there
   const auto before = descriptors();
   constexpr int kFirst = 100, kCycles = 1000;
   std::size_t resident = 0;
@@ -196,8 +203,8 @@ TEST_P(Churn, AThousandAttachesAndDetachesLeaveNothing) {
     ASSERT_TRUE(attached.ok()) << attached.error().message;
     reader.remove(attached->id);
   }
-  for (int i = 0; i < 100 && descriptors() > before; ++i) ::usleep(20'000);
-  EXPECT_LE(descriptors(), before);
+  EXPECT_TRUE(test::eventually([before] { return descriptors() <= before; }))
+      << descriptors() << " descriptors, " << before << " before";
   reader.stop();
   EXPECT_EQ(ended, kCycles + 1);
   EXPECT_EQ(sink.open(), 0u);
@@ -253,7 +260,7 @@ TEST_P(Churn, HolesInTheListOfCpus) {
     HolesInTheCpuList os(last);
     ChildProcess child(
         {"/usr/bin/taskset", "-c", std::to_string(last), target("busy_threads"), "1", "300", "wait"});
-    ::usleep(100'000);  // it has become what it shall be
+    ASSERT_TRUE(test::eventually([&] { return test::program_of(child.pid()) == "busy_threads"; }));
     ChunkCollector sink;
     CaptureReader reader(os, sink, [](RecordingNumber, const CaptureCounts&) {}, opener());
     ASSERT_TRUE(reader.start().ok());

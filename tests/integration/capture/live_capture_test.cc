@@ -14,6 +14,7 @@
 #include "tests/support/chunk_collector.h"
 #include "tests/support/disturbance.h"
 #include "tests/support/host_allows.h"
+#include "tests/support/process_state.h"
 
 namespace tailor::capture {
 namespace {
@@ -128,7 +129,7 @@ TEST_F(LiveCapture, ThreadsOfARunningProcessAreAllSeen) {
   test::undisturbed([&] {
     ChildProcess child({target("busy_threads"), "5", "400"});
     start();
-    ::usleep(50'000);
+    ASSERT_TRUE(test::eventually([&] { return test::threads_of(child.pid()) == 5; }));
     CaptureOptions options = options_at(1000);
     if (!attach(child.pid(), options)) GTEST_SKIP() << denied_;
     auto cpu_times = parse_cpu_times(child.read_all());

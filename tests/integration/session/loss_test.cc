@@ -1,13 +1,17 @@
-// Nothing is lost in silence: while the reader of the rings stands still for two seconds, every event the
+// Nothing is lost in silence: while the reader of the rings stands still until they are full, every event the
 // kernel counts is told in the end, as a sample or as a loss. Held against a counter of the same event, to
 // the sample.
 #include <gtest/gtest.h>
+#include <signal.h>
 
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
-#include <thread>
+#include <utility>
+#include <vector>
 
 #include "daemon/os/host_files.h"
 #include "daemon/session/host_info.h"
@@ -17,40 +21,63 @@
 #include "tests/support/fake_os.h"
 #include "tests/support/forwarding_os.h"
 #include "tests/support/host_allows.h"
+#include "tests/support/process_state.h"
 
 namespace tailor::session {
 namespace {
 
-using namespace std::chrono_literals;
-
-// The operating system, whose poller sleeps when told to: with it the thread that reads the rings.
+// The operating system, in whose poller the thread that reads the rings stands still when it is told to.
 class StallingOs : public test::ForwardingOs {
  public:
-  std::atomic<bool> stall{false};
+  // Until it stands.
+  void stall() {
+    std::unique_lock lock(mutex_);
+    wanted_ = true;
+    changed_.wait(lock, [this] { return stands_; });
+  }
+  void go_on() {
+    const std::lock_guard lock(mutex_);
+    wanted_ = stands_ = false;
+    changed_.notify_all();
+  }
 
   Result<std::unique_ptr<os::Poller>> make_poller() override {
     auto poller = ForwardingOs::make_poller();
     if (!poller) return poller.error();
-    return std::unique_ptr<os::Poller>(new Poller(std::move(*poller), stall));
+    return std::unique_ptr<os::Poller>(new Poller(std::move(*poller), *this));
   }
 
  private:
   class Poller : public os::Poller {
    public:
-    Poller(std::unique_ptr<os::Poller> real, std::atomic<bool>& stall)
-        : real_(std::move(real)), stall_(stall) {}
+    Poller(std::unique_ptr<os::Poller> real, StallingOs& os) : real_(std::move(real)), os_(os) {}
     Status add(int fd, std::uint64_t token) override { return real_->add(fd, token); }
     void remove(int fd) override { real_->remove(fd); }
     Result<std::vector<os::Ready>> wait(std::chrono::milliseconds timeout) override {
-      if (stall_.exchange(false)) std::this_thread::sleep_for(2s);
+      os_.stand_still();
       return real_->wait(timeout);
     }
 
    private:
     std::unique_ptr<os::Poller> real_;
-    std::atomic<bool>& stall_;
+    StallingOs& os_;
   };
+
+  void stand_still() {
+    std::unique_lock lock(mutex_);
+    if (!wanted_) return;
+    stands_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !wanted_; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool wanted_ = false, stands_ = false;
 };
+
+constexpr std::uint64_t kSome = 20'000;   // faults
+constexpr std::size_t kLeastRecord = 16;  // bytes, and less than any sample has
 
 capture::CaptureOptions every_page_fault(capture::SampledBy by) {
   capture::CaptureOptions options;
@@ -76,13 +103,23 @@ struct Told {
   profile::Accounting in_sink;
 };
 
+// Until the kernel has counted so many more. Whether it has.
+bool count_on(StallingOs& os, int counter, std::uint64_t more) {
+  const auto counted = [&] {
+    std::uint64_t count = 0;
+    return os.read(counter, std::as_writable_bytes(std::span(&count, 1))).ok() ? count : 0;
+  };
+  return test::eventually([&, enough = counted() + more] { return counted() >= enough; });
+}
+
 // Records the target from end to end; the reader stands still in the middle if asked to.
 void record(capture::SampledBy by, bool stalled, Told& told) {
   StallingOs os;
-  test::ChildProcess child({TARGETS "/page_faults", "3500"});
+  test::ChildProcess child({TARGETS "/page_faults", "3600000"});
   ASSERT_EQ(child.read_line(), "ready");
-  std::this_thread::sleep_for(100ms);  // it has printed that, and now waits in a system call
-  const capture::CaptureOptions options = every_page_fault(by);
+  ASSERT_TRUE(test::eventually([&] { return test::is_asleep(child.pid()); }));  // it waits for a line
+  capture::CaptureOptions options = every_page_fault(by);
+  if (stalled) options.ring_bytes = std::size_t{128} << 10;  // they are full soon
   perf_event_attr attr = capture::make_attr(options.events[0], false, options, true);
   attr.sample_period = 0;
   attr.read_format = 0;
@@ -101,9 +138,15 @@ void record(capture::SampledBy by, bool stalled, Told& told) {
   if (!attached.ok()) GTEST_SKIP() << test::skip_if_denied(options, attached.error().message);
 
   child.send("\n");
-  std::this_thread::sleep_for(500ms);
-  os.stall = stalled;
-  child.read_all();
+  EXPECT_TRUE(count_on(os, counter->get(), kSome));
+  if (stalled) {
+    os.stall();
+    const std::size_t cpus = os::online_cpus(os)->size();
+    EXPECT_TRUE(count_on(os, counter->get(), options.ring_bytes * cpus / kLeastRecord));
+    os.go_on();
+    EXPECT_TRUE(count_on(os, counter->get(), kSome));
+  }
+  ::kill(child.pid(), SIGKILL);
   child.wait();
   (*recorder)->stop();
 
@@ -131,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, Loss, testing::Values(capture::SampledBy::kPer
                            return each.param == capture::SampledBy::kBpf ? std::string("Bpf") : "Perf";
                          });
 
-TEST_P(Loss, OfAReaderThatStoodStillForTwoSecondsIsToldToTheSample) {
+TEST_P(Loss, OfAReaderThatStoodStillIsToldToTheSample) {
   Told told;
   record(GetParam(), true, told);
   if (IsSkipped() || HasFatalFailure()) return;

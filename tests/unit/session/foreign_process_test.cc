@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -216,8 +215,10 @@ TEST_F(ForeignProcessTest, AProgramThatIsExecutedHasNoNamesOfTheOneBefore) {
   foreign.executed(raw_now() + kMoment);
   tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 0u);
-  std::this_thread::sleep_for(std::chrono::nanoseconds(2 * kMoment));
   std::ofstream(map) << "20000 40 two\n";
+  // It is written when that program has begun.
+  std::filesystem::last_write_time(
+      map, std::filesystem::file_time_type::clock::now() + std::chrono::nanoseconds(2 * kMoment));
   tell(foreign, at(12 * kSecond));
   EXPECT_EQ(foreign.functions(), 1u);
 }
