@@ -1,5 +1,7 @@
 #include "daemon/bpf/sampler_loader.h"
 
+#include <pthread.h>
+
 #include <utility>
 
 namespace tailor::bpf {
@@ -49,6 +51,7 @@ void SamplerLoader::run(std::function<void()> work) {
   if (thread_.joinable()) thread_.join();  // it has ended, or is about to
   busy_ = true;
   thread_ = std::thread([this, work = std::move(work)] {
+    ::pthread_setname_np(::pthread_self(), "tailor-bpf");
     work();
     busy_.store(false, std::memory_order_release);
   });

@@ -1,5 +1,7 @@
 #include "daemon/os/user_threads.h"
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -47,6 +49,7 @@ class UserThreads::State : public std::enable_shared_from_this<State> {
   }
 
   void loop() {
+    ::pthread_setname_np(::pthread_self(), "tailor-user");
     std::unique_lock lock(mutex_);
     while (true) {
       const auto found = next();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -371,7 +372,10 @@ class KeptFiles::Keeper {
 // The thread may hang in a file system for ever, so nobody waits for it.
 KeptFiles::KeptFiles(std::filesystem::path proc, std::chrono::seconds patience, Full full)
     : keeper_(std::make_shared<Keeper>(std::move(proc), patience, full)) {
-  std::thread([keeper = keeper_] { keeper->work(); }).detach();
+  std::thread([keeper = keeper_] {
+    ::pthread_setname_np(::pthread_self(), "tailor-kept");
+    keeper->work();
+  }).detach();
 }
 
 KeptFiles::~KeptFiles() {

@@ -181,7 +181,8 @@ class ControlThread:
 
     def __init__(self, pid):
         tasks = [each for each in pathlib.Path(f"/proc/{pid}/task").iterdir() if comm_of(each) == "tailor-control"]
-        check(len(tasks) == 1, f"one thread of the daemon is the control thread: {len(tasks)}")
+        check(tasks, "a thread of the daemon is its control thread")
+        tasks.sort(key=lambda task: int(task.name))  # one that it makes just now has its name for a moment
         self.stat, self.schedstat = ((tasks[0] / name).open("rb", buffering=0) for name in ("stat", "schedstat"))
         self.slices = None
 
