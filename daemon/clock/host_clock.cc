@@ -1,8 +1,5 @@
 #include "daemon/clock/host_clock.h"
 
-#include <time.h>
-#include <x86intrin.h>
-
 #include "daemon/os/host_files.h"
 
 namespace tailor::clock {
@@ -13,26 +10,11 @@ constexpr const char* kClocksource = "devices/system/clocksource/clocksource0/cu
 
 }  // namespace
 
-std::uint64_t read_tsc() {
-  _mm_lfence();
-  const std::uint64_t tsc = __rdtsc();
-  _mm_lfence();
-  return tsc;
-}
-
-TimeNs read_raw_ns() {
-  timespec ts{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-  return static_cast<TimeNs>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
-}
-
-Pair read_pair(int tries) {
+Pair read_pair(os::Os& os, int tries) {
   Pair best;
   for (int i = 0; i < tries; ++i) {
-    Pair pair;
-    pair.before = read_tsc();
-    pair.raw_ns = read_raw_ns();
-    pair.after = read_tsc();
+    const os::ClockPair read = os.read_clocks();
+    const Pair pair{.before = read.tsc_before, .after = read.tsc_after, .raw_ns = read.now};
     if (i == 0 || pair.after - pair.before < best.after - best.before) best = pair;
   }
   return best;
@@ -79,7 +61,7 @@ Observation HostClock::observe() {
   seen.perf = read_perf();
   seen.tsc_is_clocksource = tsc_is_clocksource();
   // The pair comes first: a module page is then newer than the pair, never a rate ahead of it.
-  seen.pair = read_pair(kTries);
+  seen.pair = read_pair(os_, kTries);
   seen.module = read_module();
   return seen;
 }

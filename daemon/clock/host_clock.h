@@ -14,14 +14,8 @@
 
 namespace tailor::clock {
 
-// The TSC, not reordered with what surrounds it.
-std::uint64_t read_tsc();
-
-// CLOCK_MONOTONIC_RAW in ns.
-TimeNs read_raw_ns();
-
 // The narrowest of `tries` pairs; about 60 ns each. Any thread.
-Pair read_pair(int tries);
+Pair read_pair(os::Os& os, int tries);
 
 // One thread at a time. `os` must outlive it.
 class HostClock {

@@ -56,6 +56,12 @@ class Poller {
   virtual Result<std::vector<Ready>> wait(std::chrono::milliseconds timeout) = 0;
 };
 
+// Both clocks at one moment: now() was `now` somewhere between the two values of the TSC.
+struct ClockPair {
+  std::uint64_t tsc_before = 0, tsc_after = 0;
+  TimeNs now = 0;
+};
+
 // Thread-safe. Errors carry the errno in `code` and name the call; what to do about it is for the caller,
 // who knows what the call was for.
 class Os {
@@ -76,8 +82,16 @@ class Os {
 
   // CLOCK_MONOTONIC_RAW.
   virtual TimeNs now() = 0;
+  // The TSC, not reordered with what surrounds it.
+  virtual std::uint64_t tsc() = 0;
+  // One reading, as close together as it gets.
+  virtual ClockPair read_clocks() = 0;
   // CLOCK_REALTIME: since 1970; somebody may set it.
   virtual TimeNs wall_clock() = 0;
+
+  // The calling thread sleeps, or works, so long. In a test nobody waits: its clock moves on.
+  virtual void sleep(std::chrono::nanoseconds time) = 0;
+  virtual void spin(std::chrono::nanoseconds time) = 0;
 
   // "/proc" and "/sys", or the temporary directories that stand for them in a test.
   virtual const std::filesystem::path& proc() const = 0;

@@ -4,15 +4,32 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <x86intrin.h>
 
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
+#include "daemon/os/host_time.h"
 #include "daemon/os/os.h"
 #include "proto/base/errors.h"
 
 namespace tailor::os {
+
+std::uint64_t read_tsc() {
+  _mm_lfence();
+  const std::uint64_t tsc = __rdtsc();
+  _mm_lfence();
+  return tsc;
+}
+
+TimeNs read_raw_ns() {
+  timespec ts{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+  return static_cast<TimeNs>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
+}
+
 namespace {
 
 Error errno_error(const char* call) {
@@ -93,16 +110,27 @@ class RealOs : public Os {
     return std::unique_ptr<Poller>(std::make_unique<RealPoller>(std::move(epoll)));
   }
 
-  TimeNs now() override {
-    timespec ts{};
-    ::clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-    return static_cast<TimeNs>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
+  TimeNs now() override { return read_raw_ns(); }
+  std::uint64_t tsc() override { return read_tsc(); }
+  ClockPair read_clocks() override {
+    ClockPair pair;
+    pair.tsc_before = read_tsc();
+    pair.now = read_raw_ns();
+    pair.tsc_after = read_tsc();
+    return pair;
   }
 
   TimeNs wall_clock() override {
     timespec ts{};
     ::clock_gettime(CLOCK_REALTIME, &ts);
     return static_cast<TimeNs>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
+  }
+
+  void sleep(std::chrono::nanoseconds time) override { std::this_thread::sleep_for(time); }
+  void spin(std::chrono::nanoseconds time) override {
+    const TimeNs end = read_raw_ns() + time.count();
+    while (read_raw_ns() < end) {
+    }
   }
 
   const std::filesystem::path& proc() const override { return proc_; }

@@ -12,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "daemon/clock/host_clock.h"
 #include "daemon/foreign/find_jitdump.h"
 #include "daemon/formats/perf_map.h"
 #include "daemon/os/host_files.h"
@@ -121,11 +120,11 @@ std::uint64_t tsc_of(std::uint64_t timestamp, bool is_tsc, const ForeignMoment& 
 
 }  // namespace
 
-ForeignMoment ForeignMoment::now(const clock::Timeline& timeline) {
+ForeignMoment ForeignMoment::now(os::Os& os, const clock::Timeline& timeline) {
   const TimeNs before = read_clock(CLOCK_MONOTONIC_RAW);
   const TimeNs monotonic = read_clock(CLOCK_MONOTONIC);
   const TimeNs after = read_clock(CLOCK_MONOTONIC_RAW);
-  return {clock::read_tsc(), &timeline, monotonic - (before + (after - before) / 2)};
+  return {os.tsc(), &timeline, monotonic - (before + (after - before) / 2)};
 }
 
 ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names)

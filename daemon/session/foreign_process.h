@@ -30,7 +30,7 @@ struct ForeignMoment {
   const clock::Timeline* timeline = nullptr;
   TimeNs monotonic_ahead = 0;  // CLOCK_MONOTONIC less CLOCK_MONOTONIC_RAW
 
-  static ForeignMoment now(const clock::Timeline& timeline);
+  static ForeignMoment now(os::Os& os, const clock::Timeline& timeline);
 };
 
 // One thread at a time. Its files are a stranger's: to open or to read one may take as long as he likes.

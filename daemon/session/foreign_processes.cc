@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/clock/host_clock.h"
+#include "daemon/os/user_threads.h"
 #include "daemon/session/registered.h"
 
 namespace tailor::session {
@@ -17,12 +17,19 @@ namespace {
 
 // Nobody's files hold the watermark back for longer.
 constexpr TimeNs kMostHeldBack = 300'000'000;
+// That read files.
+constexpr std::size_t kThreads = 4;
 // At the end nobody's samples wait for the control thread any more.
 constexpr int kStepsAtTheEnd = 16;
 // What holds less is not worth a look at the others of its user.
 constexpr std::size_t kLittleMemory = std::size_t{1} << 20;
 
 }  // namespace
+
+ForeignProcesses::Run ForeignProcesses::on_threads() {
+  return [threads = std::make_shared<os::UserThreads>(kThreads)](
+             std::uint32_t user, std::function<void()> look) { threads->add(user, std::move(look)); };
+}
 
 void ForeignProcesses::add(ProcessId process, NamesFrom names) {
   if (processes_.contains(process)) return;
@@ -98,9 +105,9 @@ void ForeignProcesses::look_at(Followed& followed) {
   followed.since = now;
   followed.last = followed.over;
   followed.reading->busy = true;
-  threads_.add(followed.user, [reading = followed.reading, timeline = timeline_, last = followed.over,
-                               dumps = followed.seen_dumps] {
-    const ForeignMoment moment = ForeignMoment::now(*timeline);
+  run_(followed.user, [&os = os_, reading = followed.reading, timeline = timeline_, last = followed.over,
+                       dumps = followed.seen_dumps] {
+    const ForeignMoment moment = ForeignMoment::now(os, *timeline);
     std::vector<Speech> said =
         last ? reading->process.look_at_last(moment, dumps) : reading->process.look(moment);
     for (Speech& each : said) {
@@ -153,7 +160,7 @@ void ForeignProcesses::tell_frames(Speech& speech) const {
 void ForeignProcesses::say_now(Speech speech) {
   functions_ += speech.functions;
   tell_frames(speech);
-  session::say(std::move(speech), clock::read_tsc(), input_);
+  session::say(std::move(speech), os_.tsc(), input_);
 }
 
 // Everything that a look has found was said. True: the process is over, and was looked at for the last time.

@@ -18,7 +18,6 @@
 
 #include "daemon/clock/timeline.h"
 #include "daemon/os/os.h"
-#include "daemon/os/user_threads.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/session/foreign_process.h"
 #include "daemon/session/process_rules.h"
@@ -40,10 +39,19 @@ class ForeignProcesses {
  public:
   // The unwinder of stacks hears of code with call frame information; nobody else does.
   using HearCode = std::function<void(ProcessId, const v1::CodeObject&)>;
+  // Reads the files of a process of a user, now or later, here or elsewhere.
+  using Run = std::function<void(std::uint32_t user, std::function<void()> look)>;
   // All must outlive this.
   ForeignProcesses(os::Os& os, pipeline::Pipeline& pipeline, pipeline::Input& input,
-                   ForeignLimits limits = {}, HearCode hear_code = {})
-      : os_(os), pipeline_(pipeline), input_(input), limits_(limits), hear_code_(std::move(hear_code)) {}
+                   ForeignLimits limits = {}, HearCode hear_code = {}, Run run = on_threads())
+      : os_(os),
+        pipeline_(pipeline),
+        input_(input),
+        limits_(limits),
+        hear_code_(std::move(hear_code)),
+        run_(std::move(run)) {}
+  // On threads of its own.
+  static Run on_threads();
 
   // Speaks for the process from now on, unless that is done already.
   void add(ProcessId process, NamesFrom names);
@@ -124,7 +132,7 @@ class ForeignProcesses {
   pipeline::Input& input_;
   const ForeignLimits limits_;
   const HearCode hear_code_;
-  os::UserThreads threads_{4};
+  const Run run_;
   Processes processes_;
   std::set<std::pair<ProcessId, std::uint64_t>> spoken_for_;  // to their end, with their numbers
   ProcessId next_{};                                          // whose turn it is to be said

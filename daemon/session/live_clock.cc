@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 namespace tailor::session {
 
 void LiveClock::start(pipeline::Input& input) {
   observe(input);
   while (!model_.ready()) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(model_.next_observation_ns()));
+    os_.sleep(std::chrono::nanoseconds(model_.next_observation_ns()));
     observe(input);
   }
 }

@@ -15,7 +15,7 @@ namespace tailor::session {
 // Control thread only.
 class LiveClock {
  public:
-  explicit LiveClock(os::Os& os) : host_(os) {}
+  explicit LiveClock(os::Os& os) : os_(os), host_(os) {}
 
   // Observes until there is a conversion: some milliseconds.
   void start(pipeline::Input& input);
@@ -32,6 +32,7 @@ class LiveClock {
  private:
   void observe(pipeline::Input& input);
 
+  os::Os& os_;
   clock::HostClock host_;
   clock::Model model_;
   std::optional<clock::Conversion> told_perf_line_;

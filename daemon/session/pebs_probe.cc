@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 #include "daemon/capture/decode/record_decoder.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kPeriod = 20'011;  // cycles; a prime
 constexpr std::size_t kRingBytes = std::size_t{128} << 10;
-constexpr TimeNs kDuration = 20'000'000;
+constexpr std::chrono::milliseconds kDuration{20};
 
 perf_event_attr probe_attr() {
   perf_event_attr attr{};
@@ -61,9 +62,7 @@ Result<clock::RecordTimes> probe_pebs_times(os::Os& os) {
   if (!ring) return ring.error();
   Status on = os.perf_ioctl(fd->get(), PERF_EVENT_IOC_ENABLE, 0);
   if (!on) return on.error();
-  const TimeNs end = os.now() + kDuration;
-  while (os.now() < end) {
-  }
+  os.spin(kDuration);
   // Also makes the hardware's buffer drain.
   Status off = os.perf_ioctl(fd->get(), PERF_EVENT_IOC_DISABLE, 0);
   if (!off) return off.error();

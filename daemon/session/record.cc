@@ -18,7 +18,6 @@
 #include <fstream>
 #include <memory>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "daemon/journal/journal_writer.h"
@@ -41,6 +40,10 @@ namespace {
 // With files that call stacks need: well below PipelineOptions::max_lag.
 constexpr unwind::PatienceLimits kNobodyElseWaits{.of_a_message = 800'000'000,
                                                   .of_a_user = 3'600'000'000'000};
+
+// An agent looks for a daemon every five seconds at least.
+constexpr TimeNs kAgentPatience = 6'000'000'000;
+constexpr std::chrono::milliseconds kAgentPace{20};
 
 // A directory for the private socket.
 class TemporaryDirectory {
@@ -214,24 +217,23 @@ void give_socket_to(const std::string& socket, std::int32_t pid) {
   if (::lchown(socket.c_str(), info.st_uid, static_cast<gid_t>(-1)) != 0) return;
 }
 
-// An agent looks for a daemon every five seconds at least.
-void wait_for_agent(const os::Os& os, Recorder& recorder, ProcessId process) {
+// Until it has registered, if it has an agent.
+void wait_for_agent(os::Os& os, Recorder& recorder, ProcessId process) {
   if (agent_thread_of(os.proc(), process.pid) == 0) return;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(6);
-  while (std::chrono::steady_clock::now() < end) {
+  const TimeNs end = os.now() + kAgentPatience;
+  while (os.now() < end) {
     for (const RecordedProcess& each : recorder.status().processes) {
       if (each.record.process == process && each.record.registered != kTimeMin) return;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    os.sleep(kAgentPace);
   }
 }
 
-void wait_for_end(const UniqueFd& pidfd, double seconds, SignalsForTheCommand& signals) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+void wait_for_end(os::Os& os, const UniqueFd& pidfd, double seconds, SignalsForTheCommand& signals) {
+  const TimeNs began = os.now();
   for (;;) {
     std::array<pollfd, 2> waiting = {pollfd{pidfd.get(), POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
-    const double left = std::chrono::duration<double, std::milli>(end - Clock::now()).count();
+    const double left = seconds * 1e3 - static_cast<double>(os.now() - began) / 1e6;  // ms
     if (seconds > 0 && left <= 0) return;
     const int timeout = seconds > 0 ? static_cast<int>(std::min(left + 1, 1e6)) : -1;
     if (::poll(waiting.data(), waiting.size(), timeout) < 0 && errno != EINTR) return;
@@ -344,7 +346,7 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   outputs->begin();
   const TimeNs began = os.now();
   if (running.on_begin) running.on_begin(sampled->note);
-  wait_for_end(*pidfd, running.seconds, signals);
+  wait_for_end(os, *pidfd, running.seconds, signals);
   const auto wall_ns = static_cast<std::uint64_t>(os.now() - began);
   (*recorder)->stop();
   Status finished = outputs->file->finish();

@@ -1,9 +1,10 @@
 #include "daemon/session/recorder.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <future>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ constexpr int kFirstLookWaits = 200;
 // For the BPF program.
 constexpr std::chrono::milliseconds kReadyPace{2};
 constexpr int kMostReadyWaits = 500;
+// Of a recorder by step.
+constexpr std::chrono::milliseconds kFlushPace{10};
 // For files that were hit last: one that never answers holds up the end no longer.
 constexpr int kMostNameWaits = 400;
 
@@ -50,6 +53,21 @@ std::string how_to_register(ProcessId process, const std::string& comm, const st
 std::vector<pipeline::Input*> listeners(pipeline::Input* journal, pipeline::Pipeline& pipeline) {
   if (journal == nullptr) return {&pipeline};
   return {journal, &pipeline};
+}
+
+// Instead of a thread of the user.
+void at_once(std::uint32_t, const std::function<void()>& work) {
+  work();
+}
+
+unwind::FileWork::Run file_work(const RecorderOptions& options) {
+  if (options.by_step) return at_once;
+  return unwind::on_user_threads();
+}
+
+ForeignProcesses::Run foreign_looks(const RecorderOptions& options) {
+  if (options.by_step) return at_once;
+  return ForeignProcesses::on_threads();
 }
 
 registration::ServerOptions server_options(const RecorderOptions& options) {
@@ -79,16 +97,17 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       cpu_(os, pipeline_),
       step_(os),
       facts_(input_),
-      ids_(os, unwind::on_user_threads()),
-      stacks_(os, options_.capture.all_registers, unwind::on_user_threads()),
+      ids_(os, file_work(options_)),
+      stacks_(os, options_.capture.all_registers, file_work(options_)),
       backlog_(os, queue_, options_.patience),
       code_(stacks_, opener_),
       literals_(options_.keep_literals),
       drops_(os, pipeline_, input_),
       foreign_(
           os, pipeline_, input_, {},
-          [this](ProcessId process, const v1::CodeObject& code) { stacks_.foreign_code(process, code); }),
-      first_looks_(os, unwind::on_user_threads()),
+          [this](ProcessId process, const v1::CodeObject& code) { stacks_.foreign_code(process, code); },
+          foreign_looks(options_)),
+      first_looks_(os, file_work(options_)),
       pebs_trust_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
@@ -127,15 +146,19 @@ Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions op
   info.drawn_ppm = recorder->options_.capture.drawn_ppm;
   recorder->facts_.begin(std::move(info));
 
-  Status reading = recorder->reader_.start();
+  using Rounds = capture::CaptureReader::Rounds;
+  const bool by_step = recorder->options_.by_step;
+  Status reading = recorder->reader_.start(by_step ? Rounds::kByStep : Rounds::kByThread);
   if (!reading.ok()) return reading.error();
   recorder->watch_kernel();
   auto server = registration::Server::listen(server_options(recorder->options_), *recorder);
   if (!server.ok()) return server.error();
   recorder->server_ = std::move(*server);
   recorder->publish();
+  recorder->listened_ = recorder->stirred_ = os.now();
+  recorder->by_step_ = by_step;
+  if (by_step) return recorder;
   recorder->thread_ = std::thread([raw = recorder.get()] { raw->control(); });
-  ::pthread_setname_np(recorder->thread_.native_handle(), "tailor-control");
   return recorder;
 }
 
@@ -183,7 +206,7 @@ void Recorder::wait_until_ready(const capture::CaptureOptions& options) {
     bool ready = false;
     run([&] { ready = sampled_.may_open(options); });
     if (ready) return;
-    std::this_thread::sleep_for(kReadyPace);
+    pass(kReadyPace);
   }
 }
 
@@ -197,7 +220,7 @@ std::string Recorder::foreign_source_of(ProcessId process) {
       source = foreign_.source_of(process);
     });
     if (!pending) break;
-    std::this_thread::sleep_for(kForeignPace);
+    pass(kForeignPace);
   }
   return source;
 }
@@ -244,7 +267,7 @@ Result<std::vector<ProcessId>> Recorder::pause(std::optional<std::int32_t> pid) 
     bool closing = false;
     run([&] { closing = paused_.is_closing(); });
     if (!closing) break;
-    std::this_thread::sleep_for(kEndsAfter);
+    pass(kEndsAfter);
   }
   return std::move(*asked);
 }
@@ -278,16 +301,32 @@ Result<RatesChanged> Recorder::reset_rate(std::optional<std::int32_t> pid) {
 
 void Recorder::flush() {
   std::promise<void> done;
+  const std::future<void> is_done = done.get_future();
   requests_.post([this, &done] {
     flushes_.add(os_.now(), [&done] { done.set_value(); });
     reader_.hurry();
   });
-  done.get_future().wait();
+  const auto waits = [&] { return is_done.wait_for(std::chrono::seconds(0)) != std::future_status::ready; };
+  while (by_step_ && waits()) step(kFlushPace);
+  is_done.wait();
 }
 
 void Recorder::run(std::function<void()> work) {
-  if (!thread_.joinable()) return work();
-  requests_.run(std::move(work));
+  if (thread_.joinable()) return requests_.run(std::move(work));
+  work();
+  if (by_step_) publish();
+}
+
+void Recorder::step(std::chrono::nanoseconds time) {
+  os_.sleep(time);
+  reader_.step();
+  turn(false);
+}
+
+// Meanwhile the other threads work; where there are none, it is done here.
+void Recorder::pass(std::chrono::nanoseconds time) {
+  if (by_step_) return step(time);
+  os_.sleep(time);
 }
 
 RecorderStatus Recorder::status() const {
@@ -304,7 +343,7 @@ void Recorder::note_cpu_time(const os::CpuTime& used) {
 }
 
 void Recorder::stop() {
-  if (!thread_.joinable()) return;
+  if (!thread_.joinable() && !by_step_) return;
   run([this] {
     ending_ = true;
     look_at_foreign();  // what runtimes wrote at their end
@@ -325,7 +364,9 @@ void Recorder::stop() {
     publish();
   });
   requests_.end();
-  thread_.join();
+  if (!by_step_) return thread_.join();
+  turn(true);
+  by_step_ = false;
 }
 
 // Until what runtimes have written is said, as long as there is more of it.
@@ -338,7 +379,7 @@ void Recorder::hear_foreign() {
       if (std::exchange(heard, foreign_.functions()) != foreign_.functions()) idle = 0;
     });
     if (!pending) return;
-    std::this_thread::sleep_for(kForeignPace);
+    pass(kForeignPace);
   }
 }
 
@@ -348,7 +389,7 @@ void Recorder::hear_names() {
     bool pending = false;
     run([&] { pending = names_.name_what_was_hit(true); });
     if (!pending) return;
-    std::this_thread::sleep_for(kForeignPace);
+    pass(kForeignPace);
   }
 }
 

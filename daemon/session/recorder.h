@@ -77,6 +77,9 @@ struct RecorderOptions {
   // Says what functions of files are called, behind all samples; the files that are mapped are held open for
   // it. Called on the control thread. May be empty.
   NameFunctions name_functions = {};
+  // No thread is started. Whatever waits lets the time of `os` move on and makes a step; only step() does so
+  // otherwise. For tests: all calls come from one thread then, and nothing depends on how busy the host is.
+  bool by_step = false;
   // Names them while the recording runs. It hears what `sink` hears, and outlives the recorder. NULL: nobody.
   FunctionNamer* namer = nullptr;
 };
@@ -144,6 +147,10 @@ class Recorder : private registration::Sink {
   // as well: what samples stand for is held against that.
   void note_cpu_time(const os::CpuTime& used);
 
+  // Of a recorder by step: lets so much time pass, and then makes one round of the reader and one turn of the
+  // control thread.
+  void step(std::chrono::nanoseconds time);
+
   // Stops reading, flushes and joins. Not while another call runs; afterwards only status() may be called.
   // The destructor does it if nobody did.
   void stop();
@@ -171,6 +178,7 @@ class Recorder : private registration::Sink {
 
   // Control thread.
   void control();
+  void turn(bool last);
   void wait_and_listen(bool last);
   bool is_quiet() const;
   void look_at_clocks();
@@ -189,6 +197,7 @@ class Recorder : private registration::Sink {
   void publish();
 
   // Any thread but the control thread.
+  void pass(std::chrono::nanoseconds time);
   void wait_until_ready(const capture::CaptureOptions& options);
   void hear_foreign();
   std::string foreign_source_of(ProcessId process);
@@ -245,6 +254,7 @@ class Recorder : private registration::Sink {
   bool quiet_ = false;    // they do nothing
   bool ending_ = false;   // stop() was called
   bool flushed_ = false;  // by it
+  bool by_step_ = false;  // until stop()
 
   std::unique_ptr<registration::Server> server_;  // calls what stands above
   std::thread thread_;

@@ -1,4 +1,6 @@
 // What the control thread of a recording does at each of its turns.
+#include <pthread.h>
+
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,44 +27,47 @@ constexpr TimeNs kLookAgainAfter = 10'000'000;
 }  // namespace
 
 void Recorder::control() {
-  listened_ = stirred_ = os_.now();
-  while (true) {
-    const bool last = requests_.ending();
-    wait_and_listen(last);
-    look_at_clocks();
-    if (os_.now() >= next_foreign_) look_at_foreign();
-    backlog_.take(last,
-                  [this](CaptureMessage& each, unwind::Patience* patience) { return take(each, patience); });
-    changes_.watch_pebs();
-    if (!last && !ending_) {
-      rates_.take(options_.ask_rates);
-      rates_.look();
-      changes_.watch_threads();
-      changes_.redraw_periods();
-    }
-    for (const std::int32_t pid : stacks_.take_dumpers()) {
-      foreign_.mapped_dump(pid);
-      next_foreign_ = kTimeMin;
-    }
-    foreign_.say();
-    for (const auto& [process, since] : pipeline_.take_lost_maps()) sampled_.look_again(process, since);
-    sampled_.take_looks();
-    input_.advance(first_looks_.known_until(foreign_.known_until(os_.now())));
-    requests_.do_all([this] { publish(); });
-    finish_flushes();
-    tell_problems();
-    tell_limits();
-    cpu_.settle();
-    names_.look();
-    if (os_.now() >= next_sweep_) sweep();
-    if (rules_.is_waiting() && os_.now() >= next_rules_) look_at_rules();
-    if (!last) changes_.govern();
-    const bool was_idle = std::exchange(idle_, server_->connection_count() == 0 && sampled_.all().empty());
-    const bool was_quiet = std::exchange(quiet_, is_quiet());
-    const TimeNs due = next_publish_ + (quiet_ ? kQuietPublishInterval : 0);
-    if (last || os_.now() >= due || idle_ != was_idle || quiet_ != was_quiet) publish();
-    if (last) return;
+  ::pthread_setname_np(::pthread_self(), "tailor-control");
+  for (bool last = false; !last;) {
+    last = requests_.ending();
+    turn(last);
   }
+}
+
+void Recorder::turn(bool last) {
+  wait_and_listen(last);
+  look_at_clocks();
+  if (os_.now() >= next_foreign_) look_at_foreign();
+  backlog_.take(last,
+                [this](CaptureMessage& each, unwind::Patience* patience) { return take(each, patience); });
+  changes_.watch_pebs();
+  if (!last && !ending_) {
+    rates_.take(options_.ask_rates);
+    rates_.look();
+    changes_.watch_threads();
+    changes_.redraw_periods();
+  }
+  for (const std::int32_t pid : stacks_.take_dumpers()) {
+    foreign_.mapped_dump(pid);
+    next_foreign_ = kTimeMin;
+  }
+  foreign_.say();
+  for (const auto& [process, since] : pipeline_.take_lost_maps()) sampled_.look_again(process, since);
+  sampled_.take_looks();
+  input_.advance(first_looks_.known_until(foreign_.known_until(os_.now())));
+  requests_.do_all([this] { publish(); });
+  finish_flushes();
+  tell_problems();
+  tell_limits();
+  cpu_.settle();
+  names_.look();
+  if (os_.now() >= next_sweep_) sweep();
+  if (rules_.is_waiting() && os_.now() >= next_rules_) look_at_rules();
+  if (!last) changes_.govern();
+  const bool was_idle = std::exchange(idle_, server_->connection_count() == 0 && sampled_.all().empty());
+  const bool was_quiet = std::exchange(quiet_, is_quiet());
+  const TimeNs due = next_publish_ + (quiet_ ? kQuietPublishInterval : 0);
+  if (last || os_.now() >= due || idle_ != was_idle || quiet_ != was_quiet) publish();
 }
 
 // Until there is something to do; hears what agents have said by then.
@@ -76,7 +81,7 @@ void Recorder::wait_and_listen(bool last) {
                                    first_looks_.is_awaited(listened_) || rules_.is_waiting(),
                         .fullest_log = server_->take_fullest_log(),
                         .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
-  int wait_ms = last || backlog_.is_behind() ? 0 : round_ms(facts);
+  int wait_ms = last || by_step_ || backlog_.is_behind() ? 0 : round_ms(facts);
   if (wait_ms > kRoundMs && !queue_.set_asleep(true)) wait_ms = 0;  // there is something to take
   step_.end();
   server_->poll(wait_ms);

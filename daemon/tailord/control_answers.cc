@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "daemon/os/host_files.h"
@@ -149,7 +148,7 @@ Status ControlAnswers::flush(v1::FlushReply& out) {
     if (!begun) return begun.error();
     Status flushed = store_.wait_for(*begun);
     if (flushed || flushed.error().code != EBUSY || tries == kFlushTries) return flushed;
-    std::this_thread::sleep_for(kBetweenFlushes);
+    os_.sleep(kBetweenFlushes);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <linux/perf_event.h>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -66,6 +67,9 @@ class FakeOs : public os::Os {
   TemporaryDirectory& proc_files() { return proc_; }
   TemporaryDirectory& sys_files() { return sys_; }
   TimeNs time = 1'000'000;
+  // The TSC that we play: of 2 GHz, so no rounding comes between it and ns.
+  static constexpr std::uint64_t kTicksPerNs = 2;
+  static std::uint64_t tsc_at(TimeNs at) { return static_cast<std::uint64_t>(at) * kTicksPerNs; }
   TimeNs wall_time = 0;
 
   Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group_fd,
@@ -77,7 +81,15 @@ class FakeOs : public os::Os {
   Result<UniqueFd> pidfd_open(pid_t pid) override;
   Result<std::unique_ptr<os::Poller>> make_poller() override;
   TimeNs now() override { return time; }
+  std::uint64_t tsc() override { return tsc_at(now()); }
+  os::ClockPair read_clocks() override {
+    const TimeNs at = now();
+    return {tsc_at(at), tsc_at(at), at};
+  }
   TimeNs wall_clock() override { return wall_time; }
+  // Nobody waits: `time` moves on.
+  void sleep(std::chrono::nanoseconds duration) override { time += duration.count(); }
+  void spin(std::chrono::nanoseconds duration) override { time += duration.count(); }
   const std::filesystem::path& proc() const override { return proc_.path(); }
   const std::filesystem::path& sys() const override { return sys_.path(); }
 

@@ -1,6 +1,7 @@
 // The operating system itself, for tests and benches that change one of its calls.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,11 @@ class ForwardingOs : public os::Os {
   Result<UniqueFd> pidfd_open(pid_t pid) override { return real_.pidfd_open(pid); }
   Result<std::unique_ptr<os::Poller>> make_poller() override { return real_.make_poller(); }
   TimeNs now() override { return real_.now(); }
+  std::uint64_t tsc() override { return real_.tsc(); }
+  os::ClockPair read_clocks() override { return real_.read_clocks(); }
   TimeNs wall_clock() override { return real_.wall_clock(); }
+  void sleep(std::chrono::nanoseconds time) override { real_.sleep(time); }
+  void spin(std::chrono::nanoseconds time) override { real_.spin(time); }
   const std::filesystem::path& proc() const override { return real_.proc(); }
   const std::filesystem::path& sys() const override { return real_.sys(); }
 

@@ -1,5 +1,5 @@
-// How far another process has come, for tests that wait for it: they look again and again, and do not sleep for
-// a fixed time, which is too short on a busy host.
+// How far another process has come, for tests that wait for it: they look again and again, and do not sleep
+// for a fixed time, which is too short on a busy host.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,6 @@
 #include "daemon/capture/host/capture_reader.h"
 
+#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ CaptureReader::~CaptureReader() {
   stop();
 }
 
-Status CaptureReader::start() {
+Status CaptureReader::start(Rounds rounds) {
   auto poller = os_.make_poller();
   if (!poller) return poller.error();
   poller_ = std::move(*poller);
@@ -65,11 +66,16 @@ Status CaptureReader::start() {
   if (!wakeup_) return os_error("eventfd: no descriptor left", errno);
   auto added = poller_->add(wakeup_.get(), kWakeupToken);
   if (!added) return added;
-  thread_ = std::thread([this] { run(); });
+  by_step_ = rounds == Rounds::kByStep;
+  if (!by_step_) thread_ = std::thread([this] { run(); });
   return Ok{};
 }
 
 void CaptureReader::stop() {
+  if (std::exchange(by_step_, false)) {
+    round();
+    finish();
+  }
   if (!thread_.joinable()) return;
   stopping_ = true;
   wake();
@@ -146,25 +152,39 @@ void CaptureReader::wake() {
 }
 
 void CaptureReader::run() {
-  while (true) {
-    bool last = stopping_;
-    take_requests();
-    TimeNs began = os_.now();
-    const bool hurried = hurried_.exchange(false);
-    Noticing noticing(sink_);
-    for (auto& [id, member] : members_) {
-      if (hurried) member.recording->hurry();
-      member.recording->drain(noticing);
-    }
-    const bool nothing = !noticing.something() && !hurried && ended_.empty();
-    rounds_of_nothing_ = nothing ? std::min(rounds_of_nothing_ + 1, kRoundsOfNothing) : 0;
-    tell_threads();
-    tell_horizon();
-    last_round_ = began;
-    for (RecordingNumber id : std::exchange(ended_, {})) end(id);
-    if (last) break;
-    wait_for_data();
+  ::pthread_setname_np(::pthread_self(), "tailor-rings");
+  for (bool last = false; !last;) {
+    last = stopping_;
+    round();
+    if (!last) wait_for_data(std::chrono::milliseconds::max());
   }
+  finish();
+}
+
+void CaptureReader::step() {
+  if (!by_step_) return;
+  wait_for_data(std::chrono::milliseconds(0));
+  round();
+}
+
+void CaptureReader::round() {
+  take_requests();
+  TimeNs began = os_.now();
+  const bool hurried = hurried_.exchange(false);
+  Noticing noticing(sink_);
+  for (auto& [id, member] : members_) {
+    if (hurried) member.recording->hurry();
+    member.recording->drain(noticing);
+  }
+  const bool nothing = !noticing.something() && !hurried && ended_.empty();
+  rounds_of_nothing_ = nothing ? std::min(rounds_of_nothing_ + 1, kRoundsOfNothing) : 0;
+  tell_threads();
+  tell_horizon();
+  last_round_ = began;
+  for (RecordingNumber id : std::exchange(ended_, {})) end(id);
+}
+
+void CaptureReader::finish() {
   while (!members_.empty()) end(members_.begin()->first);
   sink_.on_round(os_.now());
 }
@@ -295,10 +315,10 @@ std::chrono::milliseconds CaptureReader::time_to_wait() {
   return interval_;
 }
 
-void CaptureReader::wait_for_data() {
-  auto ready = poller_->wait(time_to_wait());
+void CaptureReader::wait_for_data(std::chrono::milliseconds most) {
+  auto ready = poller_->wait(std::min(time_to_wait(), most));
   if (!ready) {
-    std::this_thread::sleep_for(interval_);
+    os_.sleep(interval_);
     return;
   }
   for (const os::Ready& each : *ready) handle(each);

@@ -2,7 +2,8 @@
 //
 // It sleeps until a ring is a quarter full or `interval` has passed (or more, where nothing comes), then
 // reads all rings of all recordings and tells the sink the horizon. Recordings come and go while it runs;
-// each is drained to the end before its rings are closed, and its last losses are told.
+// each is drained to the end before its rings are closed, and its last losses are told. All of this can also
+// be done by steps, without a thread and without waiting.
 #pragma once
 
 #include <atomic>
@@ -51,8 +52,12 @@ class CaptureReader {
   // Stops, after a last read; recordings that are left are finished.
   ~CaptureReader();
 
-  Status start();
+  // Who makes the rounds: a thread of the reader, or a test by step(), each time that it wants one.
+  enum class Rounds : std::uint8_t { kByThread, kByStep };
+  Status start(Rounds rounds = Rounds::kByThread);
   void stop();
+  // Without waiting; after stop() nothing.
+  void step();
 
   // Any thread. Opens a recording and takes it over. Meanwhile the horizon stands still, so that what is
   // recorded while it attaches is not late.
@@ -91,6 +96,8 @@ class CaptureReader {
   };
 
   void run();
+  void round();
+  void finish();
   Result<Attached> open(pid_t pid, const CaptureOptions& options, RecordingNumber replaces, bool renews);
   void take_requests();
   void change_over(const NewMember& added);
@@ -102,7 +109,7 @@ class CaptureReader {
   bool is_closed(const Recording& recording) const;
   bool takes_samples() const;
   std::chrono::milliseconds time_to_wait();
-  void wait_for_data();
+  void wait_for_data(std::chrono::milliseconds most);
   void handle(const os::Ready& ready);
   void wake();
 
@@ -128,6 +135,7 @@ class CaptureReader {
   int rounds_of_nothing_ = 0;  // one after the other
   bool seldom_ = false;        // each record wakes the thread
   TimeNs last_round_ = kTimeMin;
+  bool by_step_ = false;  // until stop()
   std::thread thread_;
 };
 

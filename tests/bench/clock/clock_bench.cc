@@ -5,6 +5,7 @@
 
 #include "daemon/clock/host_clock.h"
 #include "daemon/clock/model.h"
+#include "daemon/os/host_time.h"
 
 namespace tailor::clock {
 namespace {
@@ -68,12 +69,12 @@ void rdtsc_through_timeline(benchmark::State& state) {
 BENCHMARK(rdtsc_through_timeline)->Arg(1)->Arg(Timeline::kKept);
 
 void clock_gettime_raw(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(read_raw_ns());
+  for (auto _ : state) benchmark::DoNotOptimize(os::read_raw_ns());
 }
 BENCHMARK(clock_gettime_raw);
 
 void pair_of_clocks(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(read_pair(16));
+  for (auto _ : state) benchmark::DoNotOptimize(read_pair(os::real(), 16));
 }
 BENCHMARK(pair_of_clocks);
 

@@ -11,6 +11,7 @@
 
 #include "daemon/clock/host_clock.h"
 #include "daemon/clock/model.h"
+#include "daemon/os/host_time.h"
 
 namespace tailor::clock {
 namespace {
@@ -23,7 +24,7 @@ struct Point {
 };
 
 Point measure(const Model& model) {
-  const Pair pair = read_pair(32);
+  const Pair pair = read_pair(os::real(), 32);
   const TimeNs low = model.to_ns(pair.before), high = model.to_ns(pair.after);
   return {.off_ns = std::abs(model.to_ns(pair.middle()) - pair.raw_ns),
           .beyond_ns = std::max({std::int64_t{0}, low - pair.raw_ns, pair.raw_ns - high}),
@@ -54,9 +55,9 @@ int run(double seconds) {
   HostClock host(os);
   Model model;
   std::vector<Point> early, settled;
-  const TimeNs begin = read_raw_ns(), end = begin + static_cast<TimeNs>(seconds * 1e9);
+  const TimeNs begin = os::read_raw_ns(), end = begin + static_cast<TimeNs>(seconds * 1e9);
   TimeNs next = begin;
-  for (TimeNs now = begin; now < end; now = read_raw_ns()) {
+  for (TimeNs now = begin; now < end; now = os::read_raw_ns()) {
     if (now >= next) {
       (void)model.observe(host.observe());
       next = now + static_cast<TimeNs>(model.next_observation_ns());

@@ -19,6 +19,7 @@
 
 #include "daemon/clock/host_clock.h"
 #include "daemon/clock/model.h"
+#include "daemon/os/host_time.h"
 
 namespace tailor::clock {
 namespace {
@@ -143,14 +144,14 @@ int run(double distance_us, double seconds, std::uint64_t hertz, TimeNs falsify_
   std::vector<std::uint64_t> edges;
   std::uint64_t next_observation = 0;
   std::minstd_rand random;
-  const TimeNs end = read_raw_ns() + static_cast<TimeNs>(seconds * 1e9);
-  while (read_raw_ns() < end || !model.ready()) {
-    if (read_tsc() >= next_observation) {
+  const TimeNs end = os::read_raw_ns() + static_cast<TimeNs>(seconds * 1e9);
+  while (os::read_raw_ns() < end || !model.ready()) {
+    if (os::read_tsc() >= next_observation) {
       (void)model.observe(host.observe());
       if (!model.ready()) continue;
-      next_observation = model.to_tsc(read_raw_ns() + static_cast<TimeNs>(model.next_observation_ns()));
+      next_observation = model.to_tsc(os::read_raw_ns() + static_cast<TimeNs>(model.next_observation_ns()));
     }
-    const TimeNs now = read_raw_ns();
+    const TimeNs now = os::read_raw_ns();
     const std::uint64_t ticks =
         model.to_tsc(now + static_cast<TimeNs>(distance_us * 1000)) - model.to_tsc(now);
     for (int i = 0; i < 100; ++i) {

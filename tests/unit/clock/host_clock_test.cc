@@ -13,11 +13,20 @@ namespace tailor::clock {
 namespace {
 
 TEST(HostClock, PairsAreOrdered) {
-  const Pair first = read_pair(4);
-  const Pair second = read_pair(4);
+  const Pair first = read_pair(os::real(), 4);
+  const Pair second = read_pair(os::real(), 4);
   EXPECT_LE(first.before, first.after);
   EXPECT_LE(first.after, second.before);
   EXPECT_LE(first.raw_ns, second.raw_ns);
+}
+
+TEST(HostClock, ReadsTheClocksOfItsOs) {
+  test::FakeOs os;
+  os.time = 7'000'000;
+  HostClock host(os, "/nonexistent");
+  const Pair seen = host.observe().pair;
+  EXPECT_EQ(seen.raw_ns, 7'000'000);
+  EXPECT_EQ(seen.middle(), 7'000'000u * test::FakeOs::kTicksPerNs);
 }
 
 TEST(HostClock, ReadsTheClocksource) {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <thread>
 
-#include "daemon/clock/host_clock.h"
 #include "daemon/session/recorder.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_os.h"
@@ -19,7 +18,8 @@ constexpr std::chrono::hours kForEver{1};
 
 class Host : public test::FakeOs {
  public:
-  TimeNs now() override { return clock::read_raw_ns(); }
+  TimeNs now() override { return os::real().now(); }
+  void sleep(std::chrono::nanoseconds duration) override { os::real().sleep(duration); }
   Result<std::unique_ptr<os::Poller>> make_poller() override { return os::real().make_poller(); }
 };
 

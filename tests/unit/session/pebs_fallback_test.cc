@@ -4,84 +4,56 @@
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 
-#include <atomic>
 #include <bit>
 #include <chrono>
-#include <functional>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <set>
-#include <thread>
+#include <string>
+#include <vector>
 
-#include "daemon/clock/host_clock.h"
 #include "daemon/session/recorder.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_os.h"
+#include "tests/support/played_kernel.h"
 #include "tests/support/record_encoder.h"
 
 namespace tailor::session {
 namespace {
 
+using std::chrono::milliseconds, std::chrono::seconds;
+using test::step_for, test::step_until;
+
 constexpr pid_t kTarget = 4242;
 constexpr std::uint64_t kPeriod = 3'000'017;
 constexpr TimeNs kMs = 1'000'000;
 
-// perf's clock counts ns by the TSC: time = tsc * mult >> 32.
-std::uint64_t perf_mult() {
-  static const std::uint64_t mult = [] {
-    const clock::Pair from = clock::read_pair(16);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const clock::Pair to = clock::read_pair(16);
-    return (static_cast<std::uint64_t>(to.raw_ns - from.raw_ns) << 32) / (to.before - from.before);
-  }();
-  return mult;
-}
-TimeNs perf_now() {
-  return static_cast<TimeNs>(static_cast<unsigned __int128>(clock::read_tsc()) * perf_mult() >> 32);
-}
-
-// Calls come from the recorder's threads and from the test.
-class Kernel : public test::FakeOs {
+class Kernel : public test::PlayedKernel {
  public:
   Kernel() {
-    set_online_cpus("0");
     add_threads(kTarget, {kTarget});
     sys_files().write("devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
     fail_ioctl = [this](unsigned long request) {
-      if (request == PERF_EVENT_IOC_ENABLE) play_trial();
+      const bool trial = opened().back().pid == 0;  // it samples whoever tries
+      if (request == PERF_EVENT_IOC_ENABLE && trial) play_trial();
       return 0;
     };
   }
 
-  std::atomic<TimeNs> ahead = 0;  // of the clock
-  TimeNs now() override { return clock::read_raw_ns() + ahead; }
-  Result<std::unique_ptr<os::Poller>> make_poller() override { return os::real().make_poller(); }
-  Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
-                                   unsigned long flags) override {
-    std::lock_guard lock(mutex_);
-    return FakeOs::perf_event_open(attr, pid, cpu, group, flags);
-  }
-  Status perf_ioctl(int fd, unsigned long request, unsigned long argument) override {
-    std::lock_guard lock(mutex_);
-    return FakeOs::perf_ioctl(fd, request, argument);
-  }
-  Result<std::size_t> read(int fd, std::span<std::byte> into) override {
-    std::lock_guard lock(mutex_);
-    return FakeOs::read(fd, into);
-  }
+  // perf's own clock, which counts by the TSC too.
+  TimeNs perf_now() { return now() + kPerfAhead; }
   Result<os::Mapping> map_ring(int fd, std::size_t bytes) override {
-    std::lock_guard lock(mutex_);
     auto memory = FakeOs::map_ring(fd, bytes);
     auto* page = reinterpret_cast<perf_event_mmap_page*>(memory->data());
     page->cap_user_time = page->cap_user_time_zero = 1;
-    page->time_mult = static_cast<std::uint32_t>(perf_mult());
-    page->time_shift = 32;
+    page->time_mult = static_cast<std::uint32_t>((std::uint64_t{1} << kPerfShift) / kTicksPerNs);
+    page->time_shift = kPerfShift;
+    page->time_zero = static_cast<std::uint64_t>(kPerfAhead);
     return memory;
   }
 
   // The target's PEBS event that is open for many records an interrupt, or for one.
   std::optional<Opened> target_event(bool one_by_one) {
-    std::lock_guard lock(mutex_);
     for (const Opened& each : opened()) {
       const bool one = each.attr.use_clockid && each.attr.wakeup_watermark == 1;
       if (each.pid == kTarget && each.attr.precise_ip > 0 && one == one_by_one) return each;
@@ -99,7 +71,6 @@ class Kernel : public test::FakeOs {
     fields.pid = fields.tid = kTarget;
     fields.time = static_cast<std::uint64_t>(at);
     fields.interrupt_registers.resize(static_cast<std::size_t>(std::popcount(event.attr.sample_regs_intr)));
-    std::lock_guard lock(mutex_);
     write_record(event.fd, test::encode_sample(format, fields));
   }
 
@@ -112,22 +83,16 @@ class Kernel : public test::FakeOs {
     }
   }
 
-  std::recursive_mutex mutex_;
+  static constexpr TimeNs kPerfAhead = 5'000'000'123;
+  static constexpr std::uint16_t kPerfShift = 32;
 };
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
 
 class PebsFallback : public testing::Test {
  protected:
   void start() {
     RecorderOptions live;
     live.agent_socket = (directory_.path() / "agent.sock").string();
+    live.by_step = true;
     auto started = Recorder::start(kernel_, live, sink_, [this](const pipeline::Problem& problem) {
       problems_.push_back(problem.text);
     });
@@ -155,10 +120,11 @@ class PebsFallback : public testing::Test {
     const auto event = *kernel_.target_event(false);
     std::size_t written = 0;
     for (int drain = 0; drain < 7; ++drain) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(32));
-      const TimeNs now = perf_now();
+      kernel_.sleep(milliseconds(32));
+      const TimeNs now = kernel_.perf_now();
       for (int i = 31; i >= 0; --i, ++written)
         kernel_.sample(event, own_times ? now - i * kMs : now - i * 150);
+      recorder_->step(milliseconds(0));
     }
     return written;
   }
@@ -173,12 +139,12 @@ class PebsFallback : public testing::Test {
 TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::size_t before = run(false);
-  ASSERT_TRUE(eventually([&] { return kernel_.target_event(true).has_value(); }));
+  ASSERT_TRUE(step_until(*recorder_, seconds(1), [&] { return kernel_.target_event(true).has_value(); }));
   const auto event = *kernel_.target_event(true);
   EXPECT_EQ(event.attr.clockid, CLOCK_MONOTONIC_RAW);
   // The recording is admitted to the reader before its rings are read.
-  for (int i = 0; i < 10; ++i) kernel_.sample(event, clock::read_raw_ns());
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  for (int i = 0; i < 10; ++i) kernel_.sample(event, kernel_.now());
+  step_for(*recorder_, milliseconds(200));
   recorder_->run([] {});  // a status is published after it
   const std::string row = recorder_->status().sampling_notes;
   recorder_->stop();
@@ -200,7 +166,7 @@ TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
 TEST_F(PebsFallback, LaterRecordingsBeginWithAnInterruptPerSample) {
   ASSERT_NO_FATAL_FAILURE(start());
   run(false);
-  ASSERT_TRUE(eventually([&] { return kernel_.target_event(true).has_value(); }));
+  ASSERT_TRUE(step_until(*recorder_, seconds(1), [&] { return kernel_.target_event(true).has_value(); }));
   kernel_.add_threads(4243, {4243});
   capture::CaptureOptions options;
   options.events.push_back({.name = "cycles:pp",
@@ -225,7 +191,7 @@ TEST_F(PebsFallback, LaterRecordingsBeginWithAnInterruptPerSample) {
 TEST_F(PebsFallback, RecordsWithTheirOwnTimesChangeNothing) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::size_t written = run(true);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  step_for(*recorder_, milliseconds(200));
   EXPECT_FALSE(kernel_.target_event(true));
   recorder_->stop();
   EXPECT_TRUE(problems_.empty()) << problems_[0];
@@ -250,10 +216,8 @@ TEST_F(PebsFallback, PeriodsAreDrawnAnew) {
     return periods.size();
   };
   EXPECT_EQ(drawn(), 1u);
-  kernel_.ahead = 11'000 * kMs;
-  EXPECT_TRUE(eventually([&] { return drawn() == 2; }));
-  kernel_.ahead = 22'000 * kMs;
-  EXPECT_TRUE(eventually([&] { return drawn() == 3; }));
+  EXPECT_TRUE(step_until(*recorder_, seconds(11), [&] { return drawn() == 2; }));
+  EXPECT_TRUE(step_until(*recorder_, seconds(11), [&] { return drawn() == 3; }));
   EXPECT_GE(first.attr.sample_period, kPeriod / 2);
   recorder_->stop();
   EXPECT_TRUE(problems_.empty()) << problems_[0];

@@ -2,32 +2,33 @@
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 
-#include <atomic>
 #include <bit>
+#include <cerrno>
 #include <chrono>
-#include <functional>
 #include <map>
-#include <mutex>
-#include <set>
-#include <thread>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "daemon/clock/host_clock.h"
 #include "daemon/session/recorder.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_os.h"
+#include "tests/support/played_kernel.h"
 #include "tests/support/record_encoder.h"
 
 namespace tailor::session {
 namespace {
 
+using std::chrono::seconds;
+using test::step_for, test::step_until;
+
 constexpr pid_t kOne = 4242, kTwo = 4243;
 constexpr TimeNs kSecond = 1'000'000'000;
 
-// Calls come from the recorder's threads and from the test.
-class Kernel : public test::FakeOs {
+class Kernel : public test::PlayedKernel {
  public:
   Kernel() {
-    set_online_cpus("0");
     add_threads(kOne, {kOne});
     add_threads(kTwo, {kTwo});
     for (const pid_t pid : {kOne, kTwo}) {
@@ -45,32 +46,11 @@ class Kernel : public test::FakeOs {
     };
   }
 
-  std::atomic<TimeNs> ahead = 0;  // of the clock
-  std::atomic<std::uint64_t> least_period = 0;
-  std::atomic<int> enabled = 0, disabled = 0;
-  TimeNs now() override { return clock::read_raw_ns() + ahead; }
-  Result<std::unique_ptr<os::Poller>> make_poller() override { return os::real().make_poller(); }
-  Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
-                                   unsigned long flags) override {
-    std::lock_guard lock(mutex_);
-    return FakeOs::perf_event_open(attr, pid, cpu, group, flags);
-  }
-  Status perf_ioctl(int fd, unsigned long request, unsigned long argument) override {
-    std::lock_guard lock(mutex_);
-    return FakeOs::perf_ioctl(fd, request, argument);
-  }
-  Result<std::size_t> read(int fd, std::span<std::byte> into) override {
-    std::lock_guard lock(mutex_);
-    return FakeOs::read(fd, into);
-  }
-  Result<os::Mapping> map_ring(int fd, std::size_t bytes) override {
-    std::lock_guard lock(mutex_);
-    return FakeOs::map_ring(fd, bytes);
-  }
+  std::uint64_t least_period = 0;
+  int enabled = 0, disabled = 0;
 
   // The event of the process that was opened last.
   Opened event_of(pid_t pid) {
-    std::lock_guard lock(mutex_);
     Opened last{};
     for (const Opened& each : opened()) {
       if (each.pid == pid && each.attr.sample_period > 0) last = each;
@@ -86,24 +66,12 @@ class Kernel : public test::FakeOs {
     fields.ip = 0x1000;
     fields.pid = fields.tid = event.pid;
     fields.user_registers.resize(static_cast<std::size_t>(std::popcount(event.attr.sample_regs_user)));
-    std::lock_guard lock(mutex_);
     for (int i = 0; i < count; ++i) {
-      fields.time = static_cast<std::uint64_t>(clock::read_raw_ns() + ahead);
+      fields.time = static_cast<std::uint64_t>(now());
       write_record(event.fd, test::encode_sample(format, fields));
     }
   }
-
- private:
-  std::recursive_mutex mutex_;
 };
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
 
 capture::CaptureOptions at(std::uint64_t hz) {
   capture::CaptureOptions options;
@@ -123,6 +91,7 @@ class RateChange : public testing::Test {
   void SetUp() override {
     RecorderOptions live;
     live.agent_socket = (directory_.path() / "agent.sock").string();
+    live.by_step = true;
     live.capture = at(100);
     auto started = Recorder::start(kernel_, live, sink_, [this](const pipeline::Problem& problem) {
       problems_.push_back(problem.text);
@@ -160,7 +129,8 @@ TEST_F(RateChange, OtherEventsTakeThePlaceAndEverySampleHasItsOwnWeight) {
   EXPECT_EQ(changed->processes, std::vector<ProcessId>({{kOne, 1}}));
   EXPECT_EQ(period_of(kOne), kRaised);
   EXPECT_EQ(period_of(kTwo), kUsual) << "another process";
-  ASSERT_TRUE(eventually([&] { return kernel_.enabled > 0; }));
+  recorder_->step(test::kStep);
+  EXPECT_GT(kernel_.enabled, 0);
   EXPECT_GT(kernel_.disabled, 0) << "the old events take nothing more";
   kernel_.sample(kernel_.event_of(kOne), 7);
   recorder_->flush();
@@ -193,8 +163,9 @@ TEST_F(RateChange, IsOverByItself) {
   ASSERT_TRUE(recorder_->set_rate(kOne, rate(1000), 10 * kSecond).ok());
   EXPECT_EQ(period_of(kOne), kRaised);
   EXPECT_NE(recorder_->status().processes.size(), 0u);
-  kernel_.ahead = 11 * kSecond;
-  EXPECT_TRUE(eventually([&] { return period_of(kOne) == kUsual; }));
+  step_for(*recorder_, seconds(9));
+  EXPECT_EQ(period_of(kOne), kRaised);
+  EXPECT_TRUE(step_until(*recorder_, seconds(2), [&] { return period_of(kOne) == kUsual; }));
   EXPECT_NE(spans()[0].to, kTimeMax);
 }
 
@@ -203,7 +174,7 @@ TEST_F(RateChange, ThatOfAllIsAlsoOfThoseThatComeLater) {
   ASSERT_TRUE(changed.ok());
   EXPECT_EQ(period_of(kOne), kRaised);
   attach(kTwo);
-  EXPECT_TRUE(eventually([&] { return period_of(kTwo) == kRaised; }));
+  EXPECT_TRUE(step_until(*recorder_, seconds(1), [&] { return period_of(kTwo) == kRaised; }));
   ASSERT_TRUE(recorder_->set_rate(kTwo, rate(500), 0).ok());
   ASSERT_TRUE(recorder_->reset_rate(std::nullopt).ok());
   EXPECT_EQ(period_of(kOne), kUsual);
@@ -215,12 +186,11 @@ TEST_F(RateChange, LastsOverAPause) {
   ASSERT_TRUE(recorder_->pause(kOne).ok());
   EXPECT_EQ(recorder_->set_rate(kOne, rate(500), 0).error().kind, ErrorKind::kNotFound);
   ASSERT_TRUE(recorder_->resume(kOne).ok());
-  EXPECT_TRUE(eventually([&] { return period_of(kOne) == kRaised; }));
+  EXPECT_TRUE(step_until(*recorder_, seconds(1), [&] { return period_of(kOne) == kRaised; }));
   ASSERT_TRUE(recorder_->pause(kOne).ok());
-  kernel_.ahead = 11 * kSecond;
-  recorder_->run([] {});
+  step_for(*recorder_, seconds(11));
   ASSERT_TRUE(recorder_->resume(kOne).ok());
-  EXPECT_TRUE(eventually([&] { return period_of(kOne) == kUsual; }));
+  EXPECT_TRUE(step_until(*recorder_, seconds(1), [&] { return period_of(kOne) == kUsual; }));
 }
 
 TEST_F(RateChange, WhatCannotBeOpenedLeavesTheOldRate) {

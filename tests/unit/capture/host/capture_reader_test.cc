@@ -197,6 +197,21 @@ TEST_F(CaptureReaderTest, WhereNothingWouldWakeItItGoesOnLooking) {
   EXPECT_FALSE(played.seldom);
 }
 
+TEST_F(CaptureReaderTest, ByStepItReadsWhenItIsToldTo) {
+  sleep.stay_awake();
+  ASSERT_TRUE(reader.start(CaptureReader::Rounds::kByStep).ok());
+  ASSERT_TRUE(reader.attach(1, {}).ok());
+  played.has_records = true;
+  reader.step();
+  EXPECT_FALSE(played.has_records);
+  played.has_records = true;
+  reader.stop();
+  EXPECT_FALSE(played.has_records) << "it reads once more at its end";
+  played.has_records = true;
+  reader.step();
+  EXPECT_TRUE(played.has_records) << "it has stopped";
+}
+
 TEST_F(CaptureReaderTest, WhoWantsEverythingNowIsServedAtOnce) {
   begin();
   while (round() == milliseconds(50)) {
