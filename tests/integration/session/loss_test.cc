@@ -103,7 +103,7 @@ struct Told {
   profile::Accounting in_sink;
 };
 
-// Until the kernel has counted so many more. Whether it has.
+// Until the kernel has counted that number more. Whether it has.
 bool count_on(StallingOs& os, int counter, std::uint64_t more) {
   const auto counted = [&] {
     std::uint64_t count = 0;

@@ -164,7 +164,7 @@ TEST_F(ServerLimitsTest, AThousandProcessesRegister) {
     ASSERT_GE(engine, 0);
     if (engine == 0) {
       RawAgent agent(server_.path());
-      for (int tries = 0; !agent.connected() && tries < 1000; ++tries) {
+      for (int tries = 0; !agent.connected() && tries < 12'000; ++tries) {
         ::usleep(10'000);
         agent = RawAgent(server_.path());
       }
