@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <map>
@@ -13,9 +12,7 @@
 
 #include "daemon/session/recorder.h"
 #include "tests/support/collecting_sink.h"
-#include "tests/support/fake_os.h"
 #include "tests/support/played_kernel.h"
-#include "tests/support/record_encoder.h"
 
 namespace tailor::session {
 namespace {
@@ -29,13 +26,8 @@ constexpr TimeNs kSecond = 1'000'000'000;
 class Kernel : public test::PlayedKernel {
  public:
   Kernel() {
-    add_threads(kOne, {kOne});
-    add_threads(kTwo, {kTwo});
-    for (const pid_t pid : {kOne, kTwo}) {
-      std::string stat = std::to_string(pid) + " (target) R";
-      for (int field = 4; field < 22; ++field) stat += " 0";
-      proc_files().write(std::to_string(pid) + "/stat", stat + " 1 0 0\n");  // when it began
-    }
+    add_process(kOne);
+    add_process(kTwo);
     fail_open = [this](const perf_event_attr& attr, pid_t, int) {
       return attr.sample_period < least_period ? EMFILE : 0;
     };
@@ -48,29 +40,6 @@ class Kernel : public test::PlayedKernel {
 
   std::uint64_t least_period = 0;
   int enabled = 0, disabled = 0;
-
-  // The event of the process that was opened last.
-  Opened event_of(pid_t pid) {
-    Opened last{};
-    for (const Opened& each : opened()) {
-      if (each.pid == pid && each.attr.sample_period > 0) last = each;
-    }
-    return last;
-  }
-
-  void sample(const Opened& event, int count) {
-    capture::EventFormat format;
-    format.sample_type = event.attr.sample_type;
-    test::SampleFields fields;
-    fields.identifier = 1000 + static_cast<std::uint64_t>(event.fd);
-    fields.ip = 0x1000;
-    fields.pid = fields.tid = event.pid;
-    fields.user_registers.resize(static_cast<std::size_t>(std::popcount(event.attr.sample_regs_user)));
-    for (int i = 0; i < count; ++i) {
-      fields.time = static_cast<std::uint64_t>(now());
-      write_record(event.fd, test::encode_sample(format, fields));
-    }
-  }
 };
 
 capture::CaptureOptions at(std::uint64_t hz) {
@@ -122,7 +91,7 @@ const std::uint64_t kUsual = capture::cpu_clock(100).period, kRaised = capture::
 TEST_F(RateChange, OtherEventsTakeThePlaceAndEverySampleHasItsOwnWeight) {
   attach(kTwo);
   EXPECT_EQ(period_of(kOne), kUsual);
-  kernel_.sample(kernel_.event_of(kOne), 5);
+  kernel_.sample_now(kernel_.event_of(kOne), 5);
   recorder_->flush();
   auto changed = recorder_->set_rate(kOne, rate(1000), 0);
   ASSERT_TRUE(changed.ok()) << changed.error().message;
@@ -132,11 +101,11 @@ TEST_F(RateChange, OtherEventsTakeThePlaceAndEverySampleHasItsOwnWeight) {
   recorder_->step(test::kStep);
   EXPECT_GT(kernel_.enabled, 0);
   EXPECT_GT(kernel_.disabled, 0) << "the old events take nothing more";
-  kernel_.sample(kernel_.event_of(kOne), 7);
+  kernel_.sample_now(kernel_.event_of(kOne), 7);
   recorder_->flush();
   ASSERT_TRUE(recorder_->reset_rate(kOne).ok());
   EXPECT_EQ(period_of(kOne), kUsual);
-  kernel_.sample(kernel_.event_of(kOne), 3);
+  kernel_.sample_now(kernel_.event_of(kOne), 3);
   recorder_->flush();
   recorder_->stop();
   std::map<std::uint64_t, int> by_weight;
@@ -199,7 +168,7 @@ TEST_F(RateChange, WhatCannotBeOpenedLeavesTheOldRate) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("the old rate stays"), std::string::npos) << refused.error().message;
   EXPECT_TRUE(spans().empty());
-  kernel_.sample(kernel_.event_of(kOne), 5);
+  kernel_.sample_now(kernel_.event_of(kOne), 5);
   recorder_->flush();
   recorder_->stop();
   ASSERT_EQ(sink_.samples.size(), 5u);
