@@ -9,7 +9,9 @@
 #include "daemon/clock/growing_times.h"
 #include "daemon/pipeline/checked_message.h"
 #include "daemon/pipeline/message_use.h"
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/told_by.h"
+#include "proto/base/errors.h"
 
 namespace tailor::pipeline {
 namespace {
@@ -17,6 +19,15 @@ namespace {
 // Where another thread has checked the message. It is used up.
 CheckedMessage* checked_of(const std::shared_ptr<registration::LargeMessage>& large) {
   return large ? dynamic_cast<CheckedMessage*>(large->prepared.get()) : nullptr;
+}
+
+// The execution ended all the same: where what is said of its runs cannot be, it counts as one.
+Status take_added_runs(const v1::ExecutionEnd& end, profile::ExecutionRecord& record) {
+  if (!end.has_added_runs()) return Ok{};
+  auto added = profile::decode_added_runs(end.added_runs());
+  if (!added) return in_context(fmt::format("execution {}: ", end.handle()), added.error());
+  record.added = std::make_shared<const profile::AddedRuns>(std::move(*added));
+  return Ok{};
 }
 
 }  // namespace
@@ -392,9 +403,10 @@ Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& en
   record.rows_known = end.result_rows() != UINT64_MAX;
   record.rows = record.rows_known ? end.result_rows() : 0;
   record.error = end.error();
+  Status added = take_added_runs(end, record);
   sink_.on_execution(record);
   said.entry.said_again.erase(end.handle());
-  return Ok{};
+  return added;
 }
 
 Status AgentMessages::take_component(const Said& said, const v1::ComponentDeclare& component) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -83,6 +84,8 @@ struct ProcessRecord {
   std::optional<std::uint32_t> uid = {};        // of the process when it registered; none: not known
 };
 
+struct AddedRuns;  // added_runs.h
+
 struct ExecutionRecord {
   ProcessId process;
   ExecutionHandle handle = 0;
@@ -99,6 +102,7 @@ struct ExecutionRecord {
   std::uint64_t wall_begin_ns = 0;        // CLOCK_REALTIME of `begin`, as it was set then; 0: not known
   bool drawn = true;      // false: a share of the executions is sampled (draw.h), and this one is not
   bool tags_off = false;  // it ran without tags, to measure what tags cost
+  std::shared_ptr<const AddedRuns> added = {};  // it ended, and stands for these runs; NULL: it is one run
 };
 
 // One thread's log record with its time converted.

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/walk_end.h"
 #include "proto/base/errors.h"
 #include "proto/base/utf8.h"
@@ -221,6 +224,7 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
   out.set_wall_begin_ns(in.wall_begin_ns);
   out.set_not_drawn(!in.drawn);
   out.set_tags_off(in.tags_off);
+  if (in.added != nullptr) profile::encode_added_runs(*in.added, *out.mutable_added_runs());
 }
 
 Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
@@ -241,6 +245,11 @@ Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
   out.wall_begin_ns = in.wall_begin_ns();
   out.drawn = !in.not_drawn();
   out.tags_off = in.tags_off();
+  if (in.has_added_runs()) {
+    auto added = profile::decode_added_runs(in.added_runs());
+    if (!added) return internal("execution: " + added.error().message);
+    out.added = std::make_shared<const profile::AddedRuns>(std::move(*added));
+  }
   return out;
 }
 

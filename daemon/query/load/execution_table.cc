@@ -6,6 +6,8 @@
 #include <random>
 #include <tuple>
 
+#include "daemon/profile/added_runs.h"
+
 namespace tailor::query {
 
 namespace {
@@ -126,6 +128,16 @@ void ExecutionTable::add(const profile::ExecutionRecord& execution) {
                 .rest = the_same ? rows_[recent].rest : rest_number(execution)};
   if (!again) recent = number_of(process, execution.handle);
   rows_[recent] = row;
+  note_added(recent, execution);
+}
+
+void ExecutionTable::note_added(std::uint32_t row, const profile::ExecutionRecord& execution) {
+  if (execution.added == nullptr) {
+    if (!added_.empty()) added_.erase(row);
+    return;
+  }
+  added_bytes_ += sizeof(profile::AddedRuns) + 96 + 16 * execution.added->buckets.size();
+  added_[row] = execution.added;
 }
 
 // The row of it: a new one where there is none.
@@ -158,7 +170,7 @@ void ExecutionTable::sort() {
 
 std::size_t ExecutionTable::bytes() const {
   return rows_.size() * (sizeof(Row) + sizeof(std::uint32_t)) + slots_.size() * sizeof(std::uint32_t) +
-         rest_bytes_ + processes_.size() * 128;
+         rest_bytes_ + added_bytes_ + processes_.size() * 128;
 }
 
 bool ExecutionTable::has_not_drawn() const {
@@ -190,6 +202,7 @@ profile::ExecutionRecord ExecutionTable::record(std::uint32_t number) const {
   out.uid = rest.uid;
   out.error = rest.error;
   out.labels = rest.labels;
+  if (const auto added = added_.find(number); added != added_.end()) out.added = added->second;
   return out;
 }
 

@@ -140,6 +140,7 @@ class ExecutionTable {
   std::size_t slot_of(std::uint32_t process, ExecutionHandle handle) const;
   std::optional<std::uint32_t> row_of(ProcessId process, ExecutionHandle handle) const;
   profile::ExecutionRecord record(std::uint32_t row) const;
+  void note_added(std::uint32_t row, const profile::ExecutionRecord& execution);
   std::uint32_t number_of(std::uint32_t process, ExecutionHandle handle);
   std::uint32_t process_number(ProcessId process);
   std::uint32_t rest_number(const profile::ExecutionRecord& execution);
@@ -158,6 +159,9 @@ class ExecutionTable {
   std::vector<const Rest*> rests_;
   std::uint32_t rest_ = 0;  // the last one's
   std::size_t rest_bytes_ = 0;
+  // By row: of the few executions that stand for several runs.
+  std::map<std::uint32_t, std::shared_ptr<const profile::AddedRuns>> added_;
+  std::size_t added_bytes_ = 0;
   mutable std::mutex mutex_;  // guards:
   mutable std::map<std::uint32_t, profile::ExecutionRecord> made_;
 };
