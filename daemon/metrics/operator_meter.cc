@@ -6,6 +6,7 @@
 #include <list>
 #include <optional>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/draw.h"
 #include "daemon/profile/leader.h"
 #include "daemon/query/sums/costs.h"
@@ -229,10 +230,11 @@ class OperatorMeter::Books {
     const std::size_t bytes = run.bytes();
     runs_.put(execution.process, execution.handle, std::move(run), bytes);
     if (!ends || ended_before || worker) return;
-    ++executions_;
-    if (execution.drawn) ++drawn_;
-    if (!execution.error.empty()) ++failed_;
-    execution_seconds_ += static_cast<double>(std::max<TimeNs>(0, execution.end - execution.begin)) * kNs;
+    const std::uint64_t count = profile::runs_of(execution);
+    executions_ += count;
+    if (execution.drawn) drawn_ += count;
+    failed_ += profile::failed_runs_of(execution);
+    execution_seconds_ += static_cast<double>(profile::run_times_of(execution).sum) * kNs;
   }
 
   // A query that runs by another plan than the time before.

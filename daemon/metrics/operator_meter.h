@@ -31,7 +31,7 @@ struct MeterReading {
   std::vector<std::pair<LabelValues, double>> unattributed;  // reason
   std::vector<std::pair<LabelValues, double>> off_cpu;       // what was waited for, and the engine's name
   double on_cpu_seconds = 0;                                 // of the first three together
-  std::uint64_t executions = 0, failed = 0;                  // that ended
+  std::uint64_t executions = 0, failed = 0;                  // that ended; runs that are added up count each
   double execution_seconds = 0;                              // elapsed, of these
   std::uint64_t drawn = 0;  // of the executions that ended: those that were sampled
   double drawn_share = 1;   // of the executions, that is to be sampled

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/same_plans.h"
 #include "daemon/query/sums/keys.h"
@@ -54,7 +55,9 @@ double elapsed_by(const store::ExecutionRow& row, std::uint64_t now_ns) {
 }  // namespace
 
 void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text, double part) {
-  ++executions;
+  const std::uint64_t runs = profile::runs_of(row.record);
+  executions += runs;
+  if (row.record.drawn) drawn_executions += runs;
   samples += row.cost.samples;
   cpu_ns += row.cost.cpu_ns * part;
   drawn[row.recording].add(row.record.drawn, row.cost.cpu_ns * part, static_cast<double>(row.cost.samples));
@@ -68,23 +71,23 @@ void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text, double
   first_ns = std::min(first_ns, row.wall_begin_ns);
   if (row.record.end == kTimeMax) {
     ++running;
-    running_longest = std::max(running_longest, elapsed_by(row, query::wall_clock_ns()));
+    // How long the runs take that are being added up is not known yet.
+    if (!profile::adds_up_runs(row.record))
+      running_longest = std::max(running_longest, elapsed_by(row, query::wall_clock_ns()));
     return;
   }
-  const auto elapsed = static_cast<double>(std::max<TimeNs>(0, row.record.end - row.record.begin));
-  elapsed_min = ended == 0 ? elapsed : std::min(elapsed_min, elapsed);
-  elapsed_max = std::max(elapsed_max, elapsed);
-  elapsed_sum += elapsed;
-  ++ended;
+  if (runs == 0) return;
+  const profile::RunTimes times = profile::run_times_of(row.record);
+  const auto shortest = static_cast<double>(times.shortest);
+  elapsed_min = ended == 0 ? shortest : std::min(elapsed_min, shortest);
+  elapsed_max = std::max(elapsed_max, static_cast<double>(times.longest));
+  elapsed_sum += static_cast<double>(times.sum);
+  ended += runs;
 }
 
 Json sum_json(const std::string& fingerprint, const QuerySum& sum) {
   std::vector<query::DrawnSum> parts;
-  std::uint64_t drawn = 0;
-  for (const auto& [recording, part] : sum.drawn) {
-    parts.push_back(part);
-    drawn += part.drawn;
-  }
+  for (const auto& [recording, part] : sum.drawn) parts.push_back(part);
   Json estimate;
   if (const auto total = query::drawn_total(parts))
     estimate = {{"value", total->weight}, {"low", total->low}, {"high", total->high}};
@@ -94,7 +97,7 @@ Json sum_json(const std::string& fingerprint, const QuerySum& sum) {
           {"executions", sum.executions},
           {"cpu_ns", sum.cpu_ns},
           {"samples", sum.samples},
-          {"drawn", drawn},
+          {"drawn", sum.drawn_executions},
           {"cpu_ns_of_all", std::move(estimate)},
           {"elapsed_ns", {{"min", sum.elapsed_min}, {"mean", sum.elapsed_mean()}, {"max", sum.elapsed_max}}},
           {"running", sum.running},
@@ -228,7 +231,7 @@ Json operators_json(const query::Profile& profile, const query::PlanReport& repo
 }
 
 Json taken_json(const QueryRuns& runs) {
-  return {{"executions", runs.taken()},
+  return {{"executions", runs.executions()},
           {"sampled", runs.sampled()},
           {"left_out", runs.left_out()},
           {"samples", 0},
@@ -274,7 +277,7 @@ Result<Json> Service::fingerprint(const FingerprintRequest& request, const Acces
     return true;
   });
   if (!read) return read.error();
-  if (listed.sum.executions == 0)
+  if (listed.runs.taken() == 0)
     return not_found(
         fmt::format("no execution has the fingerprint \"{}\"", request.fingerprint.substr(0, 64)));
   filter.limit = kMostListed;

@@ -17,12 +17,15 @@ namespace tailor::serve {
 // What runs of one query come to.
 struct QuerySum {
   std::string name, text, last_execution;
+  // Runs that an engine added up in one row count each.
   std::uint64_t executions = 0, samples = 0, ended = 0;
+  std::uint64_t drawn_executions = 0;  // of `executions`: those that are sampled
   double cpu_ns = 0, elapsed_sum = 0, elapsed_min = 0, elapsed_max = 0;
   std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
   std::map<store::RecordingNumber, query::DrawnSum> drawn;  // each recording may draw another share
 
-  // Those that have not ended: they are in no elapsed time above. How long the oldest of them has run by now.
+  // Those that have not ended: they are in no elapsed time above. How long the oldest of them has run by now,
+  // but of those that add up runs.
   std::uint64_t running = 0;
   double running_longest = 0;
 

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/fingerprint.h"
@@ -45,6 +46,12 @@ bool ran_at(const store::ExecutionRow& row, std::uint64_t wall_ns) {
          wall_ns;
 }
 
+// Whether it ended and took that long; of runs that are added up, whether one of them did.
+bool ran_for(const profile::ExecutionRecord& record, std::int64_t least_ns) {
+  if (record.end == kTimeMax) return false;
+  return least_ns <= 0 || profile::run_times_of(record).longest >= static_cast<std::uint64_t>(least_ns);
+}
+
 }  // namespace
 
 bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row) {
@@ -58,8 +65,7 @@ bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row) {
   if (!filter.process_name.empty() && !same_name(row.comm, filter.process_name) &&
       !same_name(row.engine, filter.process_name))
     return false;
-  if (filter.min_elapsed_ns && (record.end == kTimeMax || record.end - record.begin < *filter.min_elapsed_ns))
-    return false;
+  if (filter.min_elapsed_ns && !ran_for(record, *filter.min_elapsed_ns)) return false;
   if (row.plan_name.find(filter.plan) == std::string::npos) return false;
   for (const auto& label : filter.labels) {
     if (std::find(record.labels.begin(), record.labels.end(), label) == record.labels.end()) return false;

@@ -21,14 +21,16 @@ class QueryRuns {
 
   // Whether what follows is left out.
   bool is_full() const { return samples_ >= kEnoughSamples || taken_ >= kMostFiltered; }
-  std::uint64_t taken() const { return taken_; }
-  std::uint64_t sampled() const { return sampled_; }    // of them, those with samples
-  std::uint64_t left_out() const { return left_out_; }  // older ones
+  std::uint64_t taken() const { return taken_; }  // rows
+  // Executions in them: runs that an engine added up in one row count each.
+  std::uint64_t executions() const { return executions_; }
+  std::uint64_t sampled() const { return sampled_; }    // rows with samples
+  std::uint64_t left_out() const { return left_out_; }  // older executions
   // Those that are taken, of what `filter` lets through: it names the query.
   Target target(ExecutionFilter filter) const;
 
  private:
-  std::uint64_t taken_ = 0, sampled_ = 0, left_out_ = 0, samples_ = 0;
+  std::uint64_t taken_ = 0, executions_ = 0, sampled_ = 0, left_out_ = 0, samples_ = 0;
   std::uint64_t oldest_ns_ = 0, newest_ns_ = 0;  // when they began
 };
 

@@ -205,7 +205,7 @@ Result<View> Service::open_runs(const Target& target, const Filters& filters, De
   auto view = open(runs.target(filter), filters, detail, access, stop);
   if (!view) return view;
   view->id = "all";
-  view->runs = {runs.taken(), runs.sampled(), runs.left_out()};
+  view->runs = {runs.executions(), runs.sampled(), runs.left_out()};
   return view;
 }
 

@@ -5,12 +5,14 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/forwarding_sink.h"
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/sums/costs.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/load_segments.h"
+#include "daemon/serve/run_sums.h"
 #include "daemon/serve/short_text.h"
 
 namespace tailor::serve {
@@ -179,13 +181,9 @@ void add_runs(const query::Profile& profile, const std::map<Handle, store::Hour>
     if (profile.led_by(process, handle) != query::InProcess<ExecutionHandle>{process, handle}) continue;
     const profile::ExecutionRecord* record = profile.execution(process, handle);
     if (record == nullptr) continue;
-    const auto elapsed = static_cast<std::uint64_t>(std::max<TimeNs>(0, record->end - record->begin));
+    if (profile::runs_of(*record) == 0) continue;
     const Names::Of& of = names.of(process, handle);
-    store::RunSum one{1, record->error.empty() ? 0u : 1u, static_cast<double>(elapsed), elapsed, elapsed};
-    one.elapsed.add(elapsed);
-    one.rows_known = record->rows_known ? 1 : 0;
-    one.rows = record->rows_known ? record->rows : 0;
-    store::add(out.runs[{hour, of.uid, of.fingerprint}], one);
+    store::add(out.runs[{hour, of.uid, of.fingerprint}], run_sum_of(*record));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/query/sums/interval.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/short_text.h"
@@ -66,7 +67,8 @@ TagCost tag_cost(const CostSample& with, const CostSample& without) {
 }
 
 void TagCosts::add(const store::ExecutionRow& row) {
-  if (row.record.end == kTimeMax || !row.record.drawn) {
+  // Of runs that an engine added up nobody knows what each cost.
+  if (row.record.end == kTimeMax || !row.record.drawn || profile::adds_up_runs(row.record)) {
     ++not_counted_;
     return;
   }

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/query/json/accounting_json.h"
 #include "daemon/query/json/iterations_json.h"
 #include "daemon/query/json/report_json.h"
@@ -15,6 +16,7 @@
 #include "daemon/query/sums/terms.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/fingerprint.h"
+#include "daemon/serve/run_sums.h"
 #include "daemon/serve/sums_json.h"
 #include "daemon/serve/view_json.h"
 
@@ -169,13 +171,13 @@ Json first_execution(const View& view) {
   return Json::object();
 }
 
-// Executions of these plans in the view.
+// Executions of these plans in the view; runs that are added up count each.
 std::uint64_t executions_of(const View& view, const std::set<query::InProcess<PlanId>>& plans) {
   std::uint64_t out = 0;
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {
     if (plans.contains({execution.process, execution.plan}) &&
         query::selected(view.selection, execution.process, execution.handle))
-      ++out;
+      out += profile::runs_of(execution);
   }
   return out;
 }
@@ -258,6 +260,10 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
   out["drawn"] = e.drawn;
   out["tags"] = !e.tags_off;
   out["rows"] = e.rows_known ? Json(e.rows) : Json();
+  if (e.added != nullptr)
+    out["added_runs"] = {{"runs", e.added->runs},
+                         {"failed", e.added->failed},
+                         {"elapsed_ns", elapsed_json(run_sum_of(e))}};
   out["error"] = e.error;
   out["labels"] = Json::object();
   for (const auto& [key, value] : e.labels) out["labels"][key] = value;

@@ -6,6 +6,7 @@
 #include <ranges>
 #include <span>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/leader.h"
 #include "daemon/serve/fingerprint.h"
 #include "proto/base/hex.h"
@@ -95,11 +96,14 @@ void Triggers::begin(const profile::ExecutionRecord& execution) {
   Running& running = running_[run];
   running.fingerprint = fingerprint_of(execution);
   running.begin = execution.begin;
+  running.is_sum = profile::adds_up_runs(execution);
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const TriggerRule& rule = rules_[i];
     if (!matches(rule, execution, running.fingerprint)) continue;
     if (!rule.slower_than_usual) {
       due_.insert({execution.begin, run, i, 0});
+    } else if (running.is_sum) {
+      continue;  // many runs after each other are no slow one
     } else if (const auto usual = usual_time(running.fingerprint, execution.begin)) {
       const double after = std::min(static_cast<double>(*usual) * *rule.slower_than_usual, kLongestWait);
       const Due due{execution.begin + static_cast<TimeNs>(after), run, i, std::max<TimeNs>(*usual, 1)};
@@ -116,6 +120,8 @@ void Triggers::end(const profile::ExecutionRecord& execution) {
   for (const Due& due : ended.mapped().dues) {
     if (due.at > execution.end) due_.erase(due);
   }
+  // How long a run takes that is one of many is no measure for a run of its own.
+  if (ended.mapped().is_sum || execution.added != nullptr) return;
   if (execution.error.empty() && !ended.mapped().fingerprint.empty())
     usual_.get(ended.mapped().fingerprint).add(execution.end, execution.end - ended.mapped().begin);
 }

@@ -79,6 +79,7 @@ class Triggers : public profile::ProfileSink {
   struct Running {
     std::string fingerprint;  // "": nothing is known of its query
     TimeNs begin = 0;
+    bool is_sum = false;    // its engine adds up runs: how long it takes says nothing of one
     std::vector<Due> dues;  // that hold later
   };
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/file_state.h"
@@ -27,9 +28,24 @@ std::string label(const profile::ExecutionRecord& execution, std::string_view ke
   return {};
 }
 
+// Of runs that are added up, how long one takes on average.
 std::string elapsed_text(const profile::ExecutionRecord& e) {
   if (e.end == kTimeMax) return "running";
+  if (e.added != nullptr) {
+    const auto runs = static_cast<double>(e.added->runs);
+    return e.added->runs == 0 ? "?" : duration(static_cast<double>(e.added->elapsed_sum) / runs);
+  }
   return e.end < e.begin ? "?" : duration(static_cast<double>(e.end - e.begin));
+}
+
+// "1,204 runs, at most 3.1 ms; ", and "" for an execution that is one run.
+std::string runs_text(const profile::ExecutionRecord& e) {
+  if (e.added == nullptr) return {};
+  const profile::AddedRuns& added = *e.added;
+  std::string out = grouped(added.runs) + (added.runs == 1 ? " run" : " runs");
+  if (added.failed > 0) out += fmt::format(" ({} failed)", grouped(added.failed));
+  if (added.runs > 0) out += ", at most " + duration(static_cast<double>(added.elapsed_max));
+  return out + "; ";
 }
 
 std::string who_text(const profile::ExecutionRecord& e, bool ascii) {
@@ -115,7 +131,7 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
   std::string out = table.heading();
   for (const store::ExecutionRow& row : rows) {
     const profile::ExecutionRecord& e = row.record;
-    std::string query = query_text(row.plan_name, label(e, "query"), terminal.ascii);
+    std::string query = runs_text(e) + query_text(row.plan_name, label(e, "query"), terminal.ascii);
     if (!e.error.empty()) query = fmt::format("failed: {}; {}", escape_line(e.error, terminal.ascii), query);
     out += table.row(
         {query::local_time(row.wall_begin_ns, now_ns), query::hex(e.id).substr(0, 12), elapsed_text(e),

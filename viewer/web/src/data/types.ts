@@ -151,6 +151,12 @@ export interface Profile {
   only?: string;
 }
 
+export interface AddedRuns {
+  runs: number;
+  failed: number;
+  elapsed_ns: { min: number; mean: number; max: number };
+}
+
 export interface Execution {
   id: string;
   pid: number;
@@ -167,6 +173,7 @@ export interface Execution {
   cpu_ns: number;
   samples: number;
   rows: number | null; // null: the process ended before it was said
+  added_runs?: AddedRuns; // its engine added up these runs; then elapsed_ns is from the first begin to the last end
   error: string;
   labels: Record<string, string>;
 }

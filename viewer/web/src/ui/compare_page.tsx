@@ -5,7 +5,8 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { type Access, BundleAccess, bundleOf } from "../data/access.ts";
 import type { Compare, Profile } from "../data/types.ts";
 import { type Compared, type ComparedRow, type ComparedSide, comparePlans } from "../model/compare_plans.ts";
-import { amount, count, duration, interval, name as clean, percent, points, rowsText, signed, ticks } from "../model/format.ts";
+import { amount, count, interval, name as clean, percent, points, rowsText, signed, ticks } from "../model/format.ts";
+import { tookText } from "../model/runs.ts";
 import { link, route } from "../state/route.ts";
 import { useLoad } from "./load.ts";
 import { Card, DataTable, Message } from "./parts.tsx";
@@ -29,7 +30,7 @@ function Executions({ access, a, b, source }: { access: Access; a?: string; b?: 
   const side = (key: "a" | "b"): SideFacts => {
     const row = compare[key];
     const weight = rows.reduce((sum, each) => sum + (each[key]?.weight ?? 0), 0);
-    return { name: row.plan_name, about: row.id.slice(0, 12), href: link("execution", row.id), weight, facts: [`${row.samples.toLocaleString("en")} samples`, ...(row.elapsed_ns === undefined ? [] : [`took ${duration(row.elapsed_ns)}`]), rowsText(row.rows)] };
+    return { name: row.plan_name, about: row.id.slice(0, 12), href: link("execution", row.id), weight, facts: [`${row.samples.toLocaleString("en")} samples`, ...(row.elapsed_ns === undefined ? [] : [`took ${tookText(row)}`]), rowsText(row.rows)] };
   };
   return <Comparison data={compared} a={side("a")} b={side("b")} unit={compare.source.unit} />;
 }

@@ -4,6 +4,7 @@ import type { Access } from "../data/access.ts";
 import type { Execution, Iterations, Listing, Memory, Profile, Samples, Source, Threads } from "../data/types.ts";
 import { count, duration, lines, name as clean, rowsText } from "../model/format.ts";
 import { planKeyOf } from "../model/owners.ts";
+import { failureOf, tookText } from "../model/runs.ts";
 import { change, link, route } from "../state/route.ts";
 import { ActivityCard } from "./activity_card.tsx";
 import { CodeCard } from "./code_card.tsx";
@@ -178,7 +179,7 @@ function openTab(tab: Tab, usual: Tab) {
 function Facts({ row }: { row: Execution }) {
   return (
     <span class="facts dim">
-      {row.elapsed_ns !== undefined && `took ${duration(row.elapsed_ns)}`} · {rowsText(row.rows)}{row.error ? ` · failed: ${clean(row.error, 100)}` : ""}
+      {row.elapsed_ns !== undefined && `took ${tookText(row)}`} · {rowsText(row.rows)}{failureOf(row) ? ` · failed: ${clean(failureOf(row), 100)}` : ""}
       {Object.entries(row.labels ?? {}).map(([key, value]) => (
         <span key={key} class="label" title={lines(value)}>
           {clean(key, 30)}: {clean(value, 60)}

@@ -5,6 +5,7 @@ import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
 import { count, duration, lines, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
+import { failureOf, runsOf, took, tookText } from "../model/runs.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { HistoryCard } from "./history_card.tsx";
@@ -25,6 +26,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
   if (!data.value) return <Message text="Reading…" />;
   const query = data.value;
   const runs = [...query.executions_list].sort((a, b) => (a.began_ms ?? 0) - (b.began_ms ?? 0));
+  const listed = runs.reduce((sum, run) => sum + runsOf(run), 0);
   return (
     <main class="fingerprint" id="main">
       <div class="heading">
@@ -52,7 +54,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
       <Card
         id="runs"
         title="Its executions"
-        note={`${runs.length < query.executions ? `the newest ${count(runs.length)} of ${count(query.executions)}: ` : ""}how long each took; a click opens it`}
+        note={`${listed < query.executions ? `the newest ${count(listed)} of ${count(query.executions)}: ` : ""}how long each took; a click opens it`}
         table={() => (
           <DataTable
             caption="Executions of this query"
@@ -60,10 +62,10 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
             onRow={(row) => go({ page: "execution", id: row.id, state: {} })}
             columns={[
               { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleString() : "–") },
-              { name: "took", number: true, value: (row) => row.elapsed_ns ?? 0, show: (row) => duration(row.elapsed_ns ?? Number.NaN) },
+              { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => tookText(row) },
               { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
               { name: "samples", number: true, value: (row) => row.samples },
-              { name: "error", value: (row) => clean(row.error, 80) },
+              { name: "error", value: (row) => clean(failureOf(row), 80) },
             ]}
           />
         )}
@@ -121,7 +123,7 @@ function Operators({ runs }: { runs: Runs }) {
 function Runs({ runs }: { runs: Execution[] }) {
   const colors = palette(theme.value);
   const height = 160;
-  const top = Math.max(1, ...runs.map((run) => run.elapsed_ns ?? 0)) * 1.1;
+  const top = Math.max(1, ...runs.map((run) => took(run) || 0)) * 1.1;
   const xs = (index: number, width: number) => ((index + 0.5) / runs.length) * width;
   const draw = ({ g, width }: Pen) => {
     for (const value of ticks(0, top, 3)) {
@@ -135,10 +137,11 @@ function Runs({ runs }: { runs: Execution[] }) {
       if (value > 0) g.fillText(duration(value), 4, y - 7);
     }
     runs.forEach((run, index) => {
-      if (run.elapsed_ns === undefined) return;
-      g.fillStyle = run.error ? colors.unattributed : colors.accent;
+      const elapsed = took(run);
+      if (Number.isNaN(elapsed)) return;
+      g.fillStyle = failureOf(run) ? colors.unattributed : colors.accent;
       g.beginPath();
-      g.arc(xs(index, width), height - 6 - (run.elapsed_ns / top) * (height - 12), 4, 0, 7);
+      g.arc(xs(index, width), height - 6 - (elapsed / top) * (height - 12), 4, 0, 7);
       g.fill();
     });
   };

@@ -4,6 +4,7 @@ import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
 import { bytes, count, duration, lines, name as clean, percent, timeOfDay } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
+import { took, tookText } from "../model/runs.ts";
 import { change, go, link, route } from "../state/route.ts";
 import { DayCard } from "./day_card.tsx";
 import { useKeys } from "./keys.ts";
@@ -192,7 +193,7 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
         columns={[
           { name: "query", value: (row) => row.plan_name, show: (row) => (access.has(`executions/${row.id}/profile`) ? <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> : <span title="This file has no views of this execution alone">{clean(row.plan_name, 50) || "(no name)"}</span>) },
           { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? timeOfDay(row.began_ms, Math.min(span, 599_999)) : "–") },
-          { name: "took", number: true, value: (row) => row.elapsed_ns ?? 0, show: (row) => (row.running ? <span class="badge live">running</span> : row.elapsed_ns === undefined ? "–" : duration(row.elapsed_ns)) },
+          { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => (row.running ? <span class="badge live">running</span> : tookText(row)) },
           { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
           { name: "samples", number: true, value: (row) => row.samples },
           { name: "rows", number: true, value: (row) => row.rows ?? -1, show: (row) => (row.rows === null ? "?" : count(row.rows)) },

@@ -1,0 +1,23 @@
+// What an execution counts as. An engine may add up short runs of a query in one execution: each run counts.
+import type { Execution } from "../data/types.ts";
+import { count, duration } from "./format.ts";
+
+export const runsOf = (row: Execution): number => row.added_runs?.runs ?? 1;
+
+// How long it took; where runs are added up, a run on average. NaN: not known.
+export function took(row: Execution): number {
+  if (!row.added_runs) return row.elapsed_ns ?? Number.NaN;
+  return row.added_runs.runs > 0 ? row.added_runs.elapsed_ns.mean : Number.NaN;
+}
+
+export function tookText(row: Execution): string {
+  if (!row.added_runs) return duration(took(row));
+  return `${count(row.added_runs.runs)} runs, ${duration(took(row))} each`;
+}
+
+// What went wrong, "" for nothing. Of runs that are added up it is known only how many failed.
+export function failureOf(row: Execution): string {
+  const failed = row.added_runs?.failed ?? 0;
+  if (row.error !== "" || failed === 0) return row.error;
+  return `${count(failed)} of ${count(runsOf(row))} runs`;
+}
