@@ -289,6 +289,23 @@ void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error) 
     tell_no_owners(*agent);
 }
 
+void tailor_execution_end_runs(uint64_t execution, const struct tailor_runs* runs) {
+  if (!runs || runs->size < sizeof(*runs)) {
+    tailor_execution_end(execution, UINT64_MAX, nullptr);
+    return;
+  }
+  Agent* agent = current();
+  if (!agent || execution == 0) return;
+  agent->post({MessageKind::kExecutionEnd, 0, execution, 0}, kFixedBound + added_runs_bound(*runs),
+              [&](FixedWire& body) {
+                body.number(1, execution);
+                body.number(2, runs->rows);
+                encode_added_runs(body, *runs);
+              });
+  if (agent->lacks_owners()) [[unlikely]]
+    tell_no_owners(*agent);
+}
+
 uint32_t tailor_execution_tag_strategy(uint64_t execution) {
   Agent* agent = current();
   if (!agent || execution == 0 || !Agent::has_tags(execution)) return TAILOR_TAGS_NONE;

@@ -2,7 +2,10 @@
 
 #include <tailor/thread_area.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace tailor::agent {
 
@@ -54,6 +57,30 @@ void encode_execution_begin(FixedWire& body, const ExecutionBeginFields& fields)
     body.end(begin);
   }
   body.number(5, fields.tags_off);
+}
+
+// The message and its numbers, and at most so many bytes for each bucket: two of its number, ten of its count.
+std::size_t added_runs_bound(const tailor_runs& runs) {
+  constexpr std::size_t kNumbers = 96, kBucket = 12;
+  const auto used = std::ranges::count_if(runs.buckets, [](std::uint64_t count) { return count != 0; });
+  return kNumbers + kBucket * static_cast<std::size_t>(used);
+}
+
+void encode_added_runs(FixedWire& body, const tailor_runs& runs) {
+  std::array<std::uint32_t, TAILOR_ELAPSED_BUCKETS> used{};
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < used.size(); ++i) {
+    if (runs.buckets[i] != 0) used[count++] = i;
+  }
+  const std::size_t begin = body.begin(4);
+  body.number(1, runs.runs);
+  body.number(2, runs.failed);
+  body.number(3, runs.elapsed_ns);
+  body.number(4, runs.shortest_ns);
+  body.number(5, runs.longest_ns);
+  body.packed(6, count, [&](std::size_t i) { return used[i] - (i == 0 ? 0 : used[i - 1]); });
+  body.packed(7, count, [&](std::size_t i) { return runs.buckets[used[i]]; });
+  body.end(begin);
 }
 
 // A header and length of the name, and of the two numbers around it at most so many bytes.

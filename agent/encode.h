@@ -65,6 +65,10 @@ struct ExecutionBeginFields {
 std::size_t labels_bound(std::span<const tailor_label> labels);
 void encode_execution_begin(FixedWire& body, const ExecutionBeginFields& fields);
 
+// The field `added_runs` of ExecutionEnd, even if there is no run.
+std::size_t added_runs_bound(const tailor_runs& runs);
+void encode_added_runs(FixedWire& body, const tailor_runs& runs);
+
 std::size_t wait_names_bound(std::span<const tailor_wait_name> names);
 void encode_wait_names(FixedWire& body, std::span<const tailor_wait_name> names);
 

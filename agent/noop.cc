@@ -71,6 +71,8 @@ uint64_t tailor_execution_begin(uint64_t, const struct tailor_label*, size_t) {
   return 0;
 }
 void tailor_execution_end(uint64_t, uint64_t, const char*) {}
+void tailor_runs_add(struct tailor_runs*, uint64_t, uint64_t, int) {}
+void tailor_execution_end_runs(uint64_t, const struct tailor_runs*) {}
 uint32_t tailor_execution_tag_strategy(uint64_t) {
   return TAILOR_TAGS_NONE;
 }

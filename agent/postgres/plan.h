@@ -28,6 +28,9 @@ typedef struct TailorPlan {
   uint64_t shared_run;
   uint64_t shared_since; /* TSC */
   uint32 shared_labels;  /* what was said of it, as a number */
+  /* What these runs come to so far; NULL: there was none yet. */
+  struct tailor_runs* runs;
+  double ns_per_cycle; /* by which their times are told */
   /* The part of its time that wrappers cost, by the last execution that counted calls; below 0: none did. */
   double wrapper_part;
   char* text; /* tailor_last_plan() */

@@ -85,6 +85,7 @@ static void prepare(void) {
 
 static void release_memory(TailorPlan* plan) {
   if (plan->text) pfree(plan->text);
+  if (plan->runs) pfree(plan->runs);
   pfree(plan->tags);
   pfree(plan);
 }
@@ -189,4 +190,9 @@ TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece) {
 
 void tailor_plan_release(TailorPlan* plan) {
   plan->users--;
+}
+
+void tailor_plans_end_shared_runs(void) {
+  dlist_iter at;
+  dlist_foreach(at, &by_use) tailor_shared_run_end(dlist_container(TailorPlan, by_use, at.cur));
 }

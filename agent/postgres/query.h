@@ -34,6 +34,7 @@ typedef struct TailorQuery {
   bool wrapped;    /* its nodes are */
   uint64_t cycles; /* that it ran */
   uint64_t since;  /* TSC of its start, 0 once it has run: the first run begins there */
+  uint64_t began;  /* TSC of its start */
   int64 cpu_ns;    /* where rows are counted */
   MemoryContextCallback at_end;
   List* joins;                    /* of TailorJoin */

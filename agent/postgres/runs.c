@@ -27,6 +27,7 @@
 #include "query.h"
 #include "session.h"
 #include "settings.h"
+#include "ticks.h"
 #include "trace.h"
 #include "utf8.h"
 
@@ -92,7 +93,7 @@ static Labels labels_of(QueryDesc* query, const TailorTrace* trace, bool shared)
     add(&labels, "trace_id", trace->id);
     add(&labels, "span_id", trace->span);
   }
-  if (shared) add(&labels, "runs", "short runs of this plan, added up");
+  if (shared) add(&labels, TAILOR_RUNS_LABEL, TAILOR_RUNS_LABEL_VALUE);
   add_leader(&labels);
   return labels;
 }
@@ -114,9 +115,24 @@ static bool is_short(const TailorPlan* plan) {
   return plan->cycles > 0 && plan->cycles < (double)tailor_short_run_ms * 2.5e6;
 }
 
+/* Where memory is short or nobody knows the rate of the TSC, the execution counts as one run. */
+static void prepare_runs(TailorPlan* plan) {
+  int flags = MCXT_ALLOC_ZERO | MCXT_ALLOC_NO_OOM;
+  plan->ns_per_cycle = tailor_ns_per_cycle();
+  if (!plan->runs) plan->runs = MemoryContextAllocExtended(TopMemoryContext, sizeof(*plan->runs), flags);
+  if (plan->runs) plan->runs->size = plan->ns_per_cycle > 0 ? sizeof(*plan->runs) : 0;
+}
+
 void tailor_shared_run_end(TailorPlan* plan) {
-  if (plan->shared_run) tailor_execution_end(plan->shared_run, 0, NULL);
+  if (!plan->shared_run) return;
+  tailor_execution_end_runs(plan->shared_run, plan->runs);
   plan->shared_run = 0;
+  if (plan->runs) memset(plan->runs, 0, sizeof(*plan->runs));
+}
+
+static void add_shared(const TailorQuery* open, uint64 rows, bool failed) {
+  double ns = (double)(__rdtsc() - open->began) * open->plan->ns_per_cycle;
+  tailor_runs_add(open->plan->runs, (uint64)ns, rows, failed);
 }
 
 static void begin_shared(TailorPlan* plan, QueryDesc* query, uint64 now) {
@@ -128,6 +144,7 @@ static void begin_shared(TailorPlan* plan, QueryDesc* query, uint64 now) {
   plan->shared_run = tailor_execution_begin(plan->ids.id, labels.label, labels.count);
   plan->shared_labels = said;
   plan->shared_since = now;
+  prepare_runs(plan);
   tailor_session_pump();
 }
 
@@ -154,6 +171,8 @@ void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now) {
   bool own = traced && trace.sampled;
   bool parallel = query->plannedstmt->parallelModeNeeded;
   open->cycles = 0;
+  open->began = now;
+  tailor_ticks_begin();
   open->shared = is_short(open->plan) && !own && !parallel && !IsParallelWorker();
   if (open->shared) {
     begin_shared(open->plan, query, now);
@@ -170,7 +189,10 @@ void tailor_run_end(TailorQuery* open, uint64 rows, const char* error) {
   TailorPlan* plan = open->plan;
   double cycles = (double)open->cycles + 1;
   plan->cycles = plan->cycles == 0 ? cycles : plan->cycles * (1 - NEWEST) + cycles * NEWEST;
-  if (open->shared) return;
+  if (open->shared) {
+    add_shared(open, rows, error != NULL);
+    return;
+  }
   /* A later statement that is not measured has workers too: they are nobody's. An error takes it back itself.
    */
   if (!error && told_run && open->run == told_run && !IsInParallelMode()) {

@@ -46,7 +46,7 @@ extern "C" {
 /* The ABI version of this header. tailor_agent_abi_version() gives the version of the library. They fit if
  * the majors are equal and the library's minor is not smaller. */
 #define TAILOR_AGENT_ABI_MAJOR 2u
-#define TAILOR_AGENT_ABI_MINOR 3u
+#define TAILOR_AGENT_ABI_MINOR 4u
 
 /* (major << 16) | minor of the loaded library. */
 TAILOR_EXPORT uint32_t tailor_agent_abi_version(void);
@@ -264,6 +264,39 @@ TAILOR_EXPORT uint64_t tailor_execution_begin(uint64_t plan_id, const struct tai
 /* The run ended and returned `rows` rows. UINT64_MAX means that the rows were not counted. `error` is NULL if
  * the run succeeded. */
 TAILOR_EXPORT void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error);
+
+/* ---- Short runs that share one execution ---- */
+
+/* An execution costs two messages. An engine whose runs are very short may let many runs of one plan share
+ * one execution for a while. It adds each run to a struct tailor_runs, and ends the execution with
+ * tailor_execution_end_runs. Reports then count each run, with its own elapsed time. Without that, they take
+ * the execution for one long run. */
+
+/* The label that such an execution has from its begin. While it runs, the daemon knows by it that the
+ * execution is no slow run. */
+#define TAILOR_RUNS_LABEL "runs"
+#define TAILOR_RUNS_LABEL_VALUE "short runs of this plan, added up"
+
+/* Times from 1.1^n ns up to 1.1^(n+1) ns are in bucket n; 0 is in the first. */
+#define TAILOR_ELAPSED_BUCKETS 470
+
+struct tailor_runs {
+  size_t size;   /* sizeof(struct tailor_runs), set by the caller; all else is 0 before the first run */
+  uint64_t runs; /* how many ended, with an error or without */
+  uint64_t failed;
+  uint64_t rows;       /* of all runs together; UINT64_MAX: not counted */
+  uint64_t elapsed_ns; /* of all runs together */
+  uint64_t shortest_ns, longest_ns;
+  uint64_t buckets[TAILOR_ELAPSED_BUCKETS]; /* runs by elapsed time */
+};
+/* Adds a run that took `elapsed_ns` ns and returned `rows` rows. `failed` is not 0 if it ended with an error.
+ * The struct is the caller's: this touches no agent, and one thread at a time may call it for a struct. Does
+ * nothing if `runs` is NULL, or `size` is smaller than that of this header. */
+TAILOR_EXPORT void tailor_runs_add(struct tailor_runs* runs, uint64_t elapsed_ns, uint64_t rows, int failed);
+/* The execution ended, and stands for these runs. No run may be among them: then it counts as none. With NULL
+ * or a smaller struct it counts as one run whose rows are not known. */
+TAILOR_EXPORT void tailor_execution_end_runs(uint64_t execution, const struct tailor_runs* runs);
+
 /* Returns where this execution keeps its tags. As a rule this is the strategy given to tailor_agent_start.
  * The daemon's operator may want a share of the executions without tags, to measure their cost. For such an
  * execution the answer is TAILOR_TAGS_NONE. An engine that can leave out its tags or slot stores for one

@@ -46,6 +46,9 @@ void call_with_nothing() {
   tailor_code_unload(0);
   tailor_execution_end(tailor_execution_begin(0, nullptr, 1), 0, nullptr);
   tailor_execution_end(0, 0, nullptr);
+  tailor_runs_add(nullptr, 0, 0, 0);
+  tailor_execution_end_runs(tailor_execution_begin(0, nullptr, 1), nullptr);
+  tailor_execution_end_runs(0, nullptr);
   EXPECT_EQ(tailor_execution_tag_strategy(0), static_cast<std::uint32_t>(TAILOR_TAGS_NONE));
   tailor_execution_id(0, nullptr);
   std::uint8_t id[16], zero[16] = {};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rate of the TSC. To read the TSC costs half of what a clock costs, so short runs are timed with it. Two
+ * looks at both, some time apart, tell the rate.
+ */
+#include "postgres.h"
+
+#include "ticks.h"
+
+#include <stdint.h>
+#include <time.h>
+#include <x86intrin.h>
+
+/* The best of so many looks counts: the backend may lose its CPU between the two clocks. */
+#define LOOKS 3
+
+/* Both clocks at one time. */
+typedef struct {
+  uint64 cycles, ns;
+} Look;
+
+static Look first = {0, 0};
+
+static uint64 clock_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return (uint64)now.tv_sec * UINT64CONST(1000000000) + (uint64)now.tv_nsec;
+}
+
+static Look look(void) {
+  Look best = {0, 0};
+  uint64 least = UINT64_MAX;
+  for (int i = 0; i < LOOKS; i++) {
+    uint64 before = __rdtsc();
+    uint64 ns = clock_ns();
+    uint64 took = __rdtsc() - before;
+    if (took >= least) continue;
+    least = took;
+    best.cycles = before + took / 2;
+    best.ns = ns;
+  }
+  return best;
+}
+
+void tailor_ticks_begin(void) {
+  if (first.ns == 0) first = look();
+}
+
+double tailor_ns_per_cycle(void) {
+  Look now = look();
+  if (first.ns == 0 || now.cycles <= first.cycles || now.ns <= first.ns) return 0;
+  return (double)(now.ns - first.ns) / (double)(now.cycles - first.cycles);
+}
