@@ -11,6 +11,7 @@
 #include <tailor/thread_area.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -179,6 +180,59 @@ TEST_F(AgentTest, ExecutionsCarryLabelsAndHostileTexts) {
   v1::ExecutionEnd end = daemon_.next().message.execution_end();
   EXPECT_EQ(end.result_rows(), 42u);
   EXPECT_EQ(end.error(), "divided by ?");
+}
+
+TEST_F(AgentTest, RunsThatShareAnExecutionAreSaidByTheirElapsedTimes) {
+  start();
+  daemon_.accept();
+  tailor_runs runs{};
+  runs.size = sizeof runs;
+  std::map<std::uint32_t, std::uint64_t> want;
+  const std::uint64_t times[] = {3, 1, 2, 1'000'000, 1'050'000, 77'000'000, 1'000'000, 1ull << 50};
+  for (const std::uint64_t ns : times) {
+    tailor_runs_add(&runs, ns, 2, ns == 77'000'000);
+    ++want[static_cast<std::uint32_t>(std::log(static_cast<double>(ns)) / std::log(1.1))];
+  }
+  tailor_execution_end_runs(tailor_execution_begin(7, nullptr, 0), &runs);
+  tailor_runs none{};
+  none.size = sizeof none;
+  tailor_execution_end_runs(tailor_execution_begin(7, nullptr, 0), &none);
+  none.size = sizeof none - 8;
+  tailor_execution_end_runs(tailor_execution_begin(7, nullptr, 0), &none);
+
+  const v1::ExecutionEnd end = daemon_.until(Body::kExecutionEnd).message.execution_end();
+  EXPECT_EQ(end.result_rows(), 16u);
+  ASSERT_TRUE(end.has_added_runs());
+  EXPECT_EQ(end.added_runs().runs(), 8u);
+  EXPECT_EQ(end.added_runs().failed(), 1u);
+  EXPECT_EQ(end.added_runs().elapsed_sum(), 6 + 2'000'000 + 1'050'000 + 77'000'000 + (1ull << 50));
+  EXPECT_EQ(end.added_runs().elapsed_min(), 1u);
+  EXPECT_EQ(end.added_runs().elapsed_max(), 1ull << 50);
+  std::map<std::uint32_t, std::uint64_t> have;
+  std::uint32_t bucket = 0;
+  for (int i = 0; i < end.added_runs().bucket_size(); ++i)
+    have[bucket += end.added_runs().bucket(i)] = end.added_runs().bucket_runs(i);
+  EXPECT_EQ(have, want);
+  const v1::ExecutionEnd empty = daemon_.until(Body::kExecutionEnd).message.execution_end();
+  ASSERT_TRUE(empty.has_added_runs()) << "no run is not one run";
+  EXPECT_EQ(empty.added_runs().runs(), 0u);
+  EXPECT_FALSE(daemon_.until(Body::kExecutionEnd).message.execution_end().has_added_runs())
+      << "a struct that is too small";
+}
+
+// Each bucket's message is within what was reserved for it.
+TEST_F(AgentTest, RunsOfAllLengthsFitIntoOneMessage) {
+  start();
+  daemon_.accept();
+  tailor_runs runs{};
+  runs.size = sizeof runs;
+  for (std::uint64_t& each : runs.buckets) each = UINT64_MAX;
+  runs.runs = runs.failed = runs.rows = UINT64_MAX;
+  runs.elapsed_ns = runs.shortest_ns = runs.longest_ns = UINT64_MAX;
+  tailor_execution_end_runs(tailor_execution_begin(7, nullptr, 0), &runs);
+  const v1::ExecutionEnd end = daemon_.until(Body::kExecutionEnd).message.execution_end();
+  EXPECT_EQ(end.added_runs().bucket_size(), TAILOR_ELAPSED_BUCKETS);
+  EXPECT_EQ(end.added_runs().bucket_runs(469), UINT64_MAX);
 }
 
 TEST_F(AgentTest, ThreadsShareTheirSlotsAndLogs) {

@@ -7,6 +7,7 @@
 
 #include "daemon/metrics/exposition.h"
 #include "daemon/query/reports/plan_report.h"
+#include "tests/support/added_runs.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
@@ -165,6 +166,28 @@ TEST(OperatorMeter, WorkersCountForTheirLeader) {
   EXPECT_EQ(fingerprints(led).size(), 1u);
   EXPECT_EQ(fingerprints(alone).size(), 2u);
   EXPECT_DOUBLE_EQ(led.on_cpu_seconds, alone.on_cpu_seconds);
+}
+
+TEST(OperatorMeter, RunsThatAreAddedUpCountEach) {
+  OperatorMeter meter;
+  test::give_context(meter);
+  profile::ExecutionRecord sum;
+  sum.process = test::kSampleProcess;
+  sum.handle = 99;
+  sum.id.bytes.fill(9);
+  sum.plan = test::kSamplePlan;
+  sum.begin = test::kSampleStart;
+  meter.on_execution(sum);
+  EXPECT_EQ(meter.read().executions, 0u);
+  sum.end = sum.begin + 30'000'000'000;
+  sum.added = test::thousand_runs();
+  meter.on_execution(sum);
+  meter.on_execution(sum);  // told again, as when a segment begins
+  const MeterReading reading = meter.read();
+  EXPECT_EQ(reading.executions, 1000u);
+  EXPECT_EQ(reading.drawn, 1000u);
+  EXPECT_EQ(reading.failed, 3u);
+  EXPECT_NEAR(reading.execution_seconds, 1.49, 1e-9);
 }
 
 TEST(Exposition, EscapesWhatEnginesSay) {

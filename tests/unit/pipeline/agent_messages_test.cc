@@ -1,7 +1,9 @@
 // Executions, reconnects, and the order in which the profile hears of things.
 #include <gtest/gtest.h>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/told_by.h"
+#include "tests/support/added_runs.h"
 #include "tests/unit/pipeline/fixture.h"
 
 namespace tailor::pipeline {
@@ -72,6 +74,31 @@ TEST_F(PipelineTest, RowsThatNobodyCountedAreNotKnown) {
   EXPECT_TRUE(sink.executions.at({kProcess, 5}).rows_known);
   EXPECT_FALSE(sink.executions.at({kProcess, 6}).rows_known);
   EXPECT_EQ(sink.executions.at({kProcess, 6}).rows, 0u);
+}
+
+TEST_F(PipelineTest, AnEndSaysHowManyRunsItStandsFor) {
+  start_engine();
+  const auto end = [&](ExecutionHandle handle, std::uint64_t failed) {
+    script.say(kProcess, ms(3), [&](v1::AgentMessage& message) {
+      v1::ExecutionEnd& said = *message.mutable_execution_end();
+      said.set_handle(handle);
+      said.set_result_rows(12);
+      profile::encode_added_runs(*test::thousand_runs(), *said.mutable_added_runs());
+      said.mutable_added_runs()->set_failed(failed);
+    });
+  };
+  for (ExecutionHandle handle = 5; handle < 8; ++handle) script.begin(kProcess, ms(1), handle, 1);
+  end(5, 3);
+  end(6, 2000);
+  script.end(kProcess, ms(3), 7);
+  ASSERT_NE(sink.executions.at({kProcess, 5}).added, nullptr);
+  EXPECT_EQ(*sink.executions.at({kProcess, 5}).added, *test::thousand_runs());
+  EXPECT_EQ(sink.executions.at({kProcess, 5}).rows, 12u);
+  EXPECT_EQ(sink.executions.at({kProcess, 6}).added, nullptr) << "more failed than there are";
+  EXPECT_EQ(sink.executions.at({kProcess, 6}).end, ms(3)) << "but it ended";
+  EXPECT_EQ(sink.executions.at({kProcess, 7}).added, nullptr) << "of an older agent";
+  pipeline.flush(ms(5));
+  EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 1u);
 }
 
 TEST_F(PipelineTest, WhatRunsWhenTheProcessEndsHasEnded) {

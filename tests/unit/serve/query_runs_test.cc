@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/added_runs.h"
+
 namespace tailor::serve {
 namespace {
 
@@ -36,6 +38,19 @@ TEST(QueryRuns, OlderOnesAreLeftOutOnceThereAreEnoughSamples) {
   EXPECT_EQ(runs.taken(), 4u);
   EXPECT_EQ(runs.left_out(), 6u);
   EXPECT_EQ(runs.target({}).filter.since_ns, 997u);
+}
+
+TEST(QueryRuns, RunsThatAreAddedUpCountEachAndAreOneRow) {
+  QueryRuns runs;
+  store::ExecutionRow sum = run_of(1, 1000, QueryRuns::kEnoughSamples);
+  sum.record.added = test::thousand_runs();
+  runs.add(sum);
+  sum.wall_begin_ns = 900;
+  runs.add(sum);
+  EXPECT_EQ(runs.taken(), 1u);
+  EXPECT_EQ(runs.executions(), 1000u);
+  EXPECT_EQ(runs.left_out(), 1000u);
+  EXPECT_EQ(runs.target({}).count, 1u);
 }
 
 // The daemon was started anew in between.

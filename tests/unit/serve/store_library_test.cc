@@ -13,11 +13,13 @@
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
+#include "daemon/serve/fingerprint.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/service.h"
 #include "daemon/store/block_reader.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/store_writer.h"
+#include "tests/support/added_runs.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
 
@@ -392,6 +394,50 @@ TEST_F(StoreLibraryTest, LongLabelsMakeAPageShorterAndLoseNothing) {
   EXPECT_EQ(ids.size(), kExecutions + 1u);
 }
 
+// A thousand runs in one record, which is open for half a minute: the longest took 50 ms.
+TEST_F(StoreLibraryTest, RunsThatAreAddedUpCountEach) {
+  give([](profile::ProfileSink& sink) {
+    profile::ExecutionRecord sum = execution(kAda, 0x44, 50);
+    sum.end = sum.begin + 30'000'000'000;
+    sum.rows = 2000;
+    sum.labels = {{"query", "select short from runs"}};
+    sum.added = test::thousand_runs();
+    sink.on_execution(sum);
+  });
+  ExecutionFilter filter;
+  filter.min_elapsed_ns = 51'000'000;
+  EXPECT_TRUE(library_->executions(filter, stop_)->rows.empty()) << "no run took so long";
+  filter.min_elapsed_ns = 49'000'000;
+  const auto found = library_->executions(filter, stop_);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->rows.size(), 1u);
+  const std::string fingerprint = fingerprint_of(found->rows[0]);
+  const Json query = ask(FingerprintRequest{fingerprint, {}});
+  EXPECT_EQ(query["executions"], 1000);
+  EXPECT_EQ(query["drawn"], 1000);
+  EXPECT_EQ(query["runs"]["executions"], 1000);
+  EXPECT_DOUBLE_EQ(query["elapsed_ns"]["min"].get<double>(), 1e6);
+  EXPECT_DOUBLE_EQ(query["elapsed_ns"]["mean"].get<double>(), 1.49e6);
+  EXPECT_DOUBLE_EQ(query["elapsed_ns"]["max"].get<double>(), 50e6);
+  const Json row = query["executions_list"][0];
+  EXPECT_EQ(row["elapsed_ns"], 30'000'000'000);
+  EXPECT_EQ(row["added_runs"]["runs"], 1000);
+  EXPECT_EQ(row["added_runs"]["failed"], 3);
+  EXPECT_DOUBLE_EQ(row["added_runs"]["elapsed_ns"]["p50"].get<double>(), 1e6);
+  const auto sums = library_->sums({}, stop_);
+  ASSERT_TRUE(sums);
+  store::RunSum of_query;
+  for (const auto& [key, runs] : sums->runs) {
+    if (key.fingerprint == fingerprint) store::add(of_query, runs);
+  }
+  EXPECT_EQ(of_query.executions, 1000u);
+  EXPECT_EQ(of_query.failed, 3u);
+  EXPECT_EQ(of_query.elapsed.count(), 1000u);
+  EXPECT_NEAR(of_query.elapsed.quantile(0.999).value_or(0), 50e6, 5e6);
+  EXPECT_EQ(of_query.rows_known, 1000u);
+  EXPECT_EQ(of_query.rows, 2000u);
+}
+
 store::ExecutionRow row_of(const std::string& plan, double cpu_ns, std::uint64_t wall_begin_ns) {
   store::ExecutionRow row;
   row.plan_name = plan;
@@ -467,6 +513,24 @@ TEST(QuerySums, WhatRunsIsInNoMean) {
   EXPECT_EQ(found["running"], 1);
   EXPECT_GE(found["running_longest_ns"].get<double>(), 86e9);
   EXPECT_DOUBLE_EQ(found["elapsed_ns"]["mean"].get<double>(), 1000);
+}
+
+// Nobody knows yet how many runs it is, and how long each takes.
+TEST(QuerySums, OpenSumsOfRunsAreNoLongRun) {
+  QuerySums sums;
+  store::ExecutionRow row = row_of("query", 1, query::wall_clock_ns() - 20'000'000'000);
+  row.record.end = kTimeMax;
+  row.record.labels = {{"runs", "short runs of this plan, added up"}};
+  sums.add(row);
+  Json found = sums.json(10, FingerprintsRequest::Order::kCpu)["fingerprints"][0];
+  EXPECT_EQ(found["executions"], 1);
+  EXPECT_EQ(found["running_longest_ns"], 0.0);
+  row.record.end = 30'000'000'000;
+  row.record.added = std::make_shared<const profile::AddedRuns>();  // none of its runs ended
+  sums.add(row);
+  found = sums.json(10, FingerprintsRequest::Order::kCpu)["fingerprints"][0];
+  EXPECT_EQ(found["executions"], 1);
+  EXPECT_EQ(found["elapsed_ns"]["max"], 0.0);
 }
 
 TEST(HostSums, WhatStillRunsHasUsedNothingInTheFuture) {

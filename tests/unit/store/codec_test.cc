@@ -5,8 +5,10 @@
 #include <random>
 
 #include "daemon/store/activity_codec.h"
+#include "daemon/store/execution_scan.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sample_codec.h"
+#include "tests/support/added_runs.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/text_sink.h"
 
@@ -217,6 +219,25 @@ TEST(MetaCodec, ExecutionIdMustHave16Bytes) {
   ASSERT_TRUE(decode(execution));
   execution.set_id("short");
   EXPECT_FALSE(decode(execution));
+}
+
+TEST(MetaCodec, RunsThatAreAddedUpComeBack) {
+  profile::ExecutionRecord one, sum;
+  sum.added = test::thousand_runs();
+  v1::Execution message;
+  encode(sum, message);
+  auto back = decode(message);
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_NE(back->added, nullptr);
+  EXPECT_EQ(*back->added, *sum.added);
+  EXPECT_EQ(ExecutionScanner().scan(message.SerializeAsString()), nullptr) << "protobuf has to read it";
+  message.mutable_added_runs()->set_failed(1001);
+  EXPECT_FALSE(decode(message));
+  message.Clear();
+  encode(one, message);
+  back = decode(message);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->added, nullptr);
 }
 
 TEST(MetaCodec, NamesOfAFileComeBack) {

@@ -95,6 +95,33 @@ TEST_F(TriggersTest, KnowNoUsualTimeOfFewRunsOrOfFailures) {
   EXPECT_THAT(take(at + kSecond), IsEmpty());
 }
 
+TEST_F(TriggersTest, RunsThatAreAddedUpAreNoSlowRunAndNoUsualOne) {
+  triggers.set({slow()});
+  TimeNs at = runs(UsualTime::kLeast);
+  const std::vector<std::pair<std::string, std::string>> labels = {
+      {"query", "select 1 from t"}, {"runs", "short runs of this plan, added up"}};
+  for (std::uint64_t i = 0; i < 2 * UsualTime::kMost; ++i) {
+    begin(kOne, 5000 + i, at, labels);
+    EXPECT_THAT(take(at + 30 * kSecond), IsEmpty());
+    end(kOne, 5000 + i, at += 30 * kSecond);
+  }
+  begin(kOne, 1, at);
+  EXPECT_THAT(take(at + 29 * kMs), IsEmpty());
+  const auto fired = take(at + 30 * kMs);
+  ASSERT_THAT(fired, SizeIs(1));
+  EXPECT_THAT(fired[0].why, HasSubstr("its usual 10 ms"));
+}
+
+// Its label says it from the begin, so that a rule on labels can be meant for it.
+TEST_F(TriggersTest, RulesWithoutATimeHoldOfRunsThatAreAddedUp) {
+  TriggerRule rule = slow();
+  rule.slower_than_usual.reset();
+  rule.label_key = "runs";
+  triggers.set({rule});
+  begin(kOne, 1, 5, {{"runs", "short runs of this plan, added up"}});
+  EXPECT_THAT(take(10), SizeIs(1));
+}
+
 TEST_F(TriggersTest, LiteralsAreNoOtherQueryAndOtherTextsAre) {
   triggers.set({slow()});
   TimeNs at = 0;

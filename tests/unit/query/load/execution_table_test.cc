@@ -5,6 +5,8 @@
 #include <map>
 #include <random>
 
+#include "tests/support/added_runs.h"
+
 namespace tailor::query {
 namespace {
 
@@ -51,6 +53,23 @@ TEST(ExecutionTable, TheLastWordOnEachCountsAndTheyAreInTheOrderOfTheirBegin) {
   EXPECT_EQ(table.find({3, 7}, 1), nullptr);
   EXPECT_EQ(table.plan_of({1, 7}, 9), 4u);
   EXPECT_EQ(table.plan_of({1, 7}, 8), std::nullopt);
+}
+
+TEST(ExecutionTable, RunsThatAreAddedUpStayWithTheirExecution) {
+  ExecutionTable table;
+  profile::ExecutionRecord sum = execution(2, 1, 300), other = execution(1, 1, 100);
+  table.add(sum);
+  table.add(other);
+  sum.end = 900;
+  sum.added = test::thousand_runs();
+  table.add(sum);
+  table.sort();
+  EXPECT_EQ(table[0].added, nullptr);
+  EXPECT_EQ(table[1].added, sum.added);
+  EXPECT_EQ(table.find({2, 7}, 1)->added, sum.added);
+  sum.added = nullptr;
+  table.add(sum);
+  EXPECT_EQ(table[1].added, nullptr) << "the last word counts";
 }
 
 // Handles that one multiplication sends to one place do not meet here.
