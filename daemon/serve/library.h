@@ -37,7 +37,8 @@ struct ExecutionFilter {
   std::vector<std::pair<std::string, std::string>> labels;  // all must hold
   std::string fingerprint;                                  // of fingerprint.h
   std::string plan;                                         // part of the plan's name
-  std::optional<std::int64_t> min_elapsed_ns;               // where runs are added up, of the longest run
+  // Where an engine added up runs, of the longest of them.
+  std::optional<std::int64_t> min_elapsed_ns;
   std::string after;  // only those that follow this execution in the list: its id, 32 digits
   // Who may see what; empty: everything.
   Visible visible;

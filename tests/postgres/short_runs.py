@@ -4,12 +4,17 @@ Two plans take turns, and share an execution each. What burn() used in their sca
 its own plan: 95 to 105 %, and what chance and the host do beside it (Burnt). A function that the planner evaluates must be found in
 the planner. Behind each statement comes a long one, which the session reads for a while: that is no plan's time. A build that
 does not put back the slot after a run counts it for the plan, and must fail.
+
+Each run counts, though many share an execution: its end says how many there were, how many failed, and how long they took.
 """
+import json
+import os
 import tempfile
 import time
 
 from pg_server import Burnt, Server, Session, TWINS, measuring, together
 from tailor_env import Daemon, adopt, check, check_live, sampling_denied, skip, undisturbed
+from told import Told
 
 FREQUENCY = 3989
 TURNS = 2000
@@ -22,6 +27,12 @@ STATEMENTS = {"one": "select a from one where burn(b, 100000) >= 0",
 LONG = "/* " + "read by the session, planned by nobody; " * 500 + "*/"
 PLANNED = "select burn_when_planned(7, 1000000)"
 PLANS = 300
+# One statement with one plan: it sleeps for so many seconds, and then fails where the divisor is 0.
+COUNTED = "select a as counted, pg_sleep({seconds}), 10 / (a - {number}) from one"
+RUNS, FAILED = 60, 7
+SHORT_NS, LONG_NS = 2_000_000, 200_000_000
+# The rate of the TSC is measured, over some ms at least.
+NEARLY = 0.98
 
 
 def run_file(session, text):
@@ -95,10 +106,64 @@ def measure(daemon, library=None):
             check(ids == {name: execution_of(session, statement) for name, statement in STATEMENTS.items()}, "all runs of a plan have one execution")
             by_plan = settled(lambda: {name: parts(daemon.report(execution)) for name, execution in ids.items()})
             _, phases = settled(lambda: parts(daemon.report("--pid", pid)))
+        counted = counted_by_daemon(daemon, ids)
+        check(all(count >= TURNS for count in counted.values()), f"tailor list counts the runs: {counted}")
         found = {"the planner": planner(daemon, server)}
     print("  components of the session:", {name: f"{ns / 1e6:.1f} ms" for name, ns in phases.items()})
     found |= {name: (by_plan[name][0].get(f"Seq Scan on {name}", 0), burnt[name]) for name in STATEMENTS}
     return found, by_plan["one"][1].get("executor run", 0), phases
+
+
+def run_counted(session, runs, number=2, seconds=SHORT_NS / 1e9):
+    run_file(session, (COUNTED.format(seconds=seconds, number=number) + ";\n") * runs)
+
+
+def sum_of(told, application):
+    """What the sum of the short runs said at its end."""
+    shared = told.first(lambda each: each.labels.get("application") == application and "runs" in each.labels
+                        and "counted" in each.began_as and each.ended, f"of {application}, that runs share")
+    return shared.added_runs()
+
+
+def each_run_counts():
+    with Server(settings={"tailor.rows_every": "0", "tailor.short_run": "1h"}) as server:
+        told = Told(server.agent)
+        os.chmod(server.agent, 0o777)
+        server.sql(SETUP)
+        with Session(server) as session:
+            session.sql("set application_name = 'counting'")
+            run_counted(session, 1)  # it has its own execution, as nothing is known of its plan
+            begin = time.monotonic_ns()
+            run_counted(session, RUNS)
+            run_counted(session, FAILED, number=1)
+            run_counted(session, 1, seconds=LONG_NS / 1e9)
+            took = time.monotonic_ns() - begin
+            session.sql("set application_name = 'at its end'")
+            run_counted(session, 1)  # other labels end the sum
+            said = sum_of(told, "counting")
+            run_counted(session, 4)
+        check(said is not None, "the end of an execution that runs share says how many they were")
+        check(said.runs == RUNS + FAILED + 1, f"all of {RUNS + FAILED + 1} runs count: {said}")
+        check(said.in_buckets == said.runs, "each of them is in a bucket of elapsed times")
+        check(said.failed == FAILED, f"{said.failed} of them failed")
+        check(said.rows == RUNS + 1, f"they returned {said.rows} rows")
+        check(said.shortest >= NEARLY * SHORT_NS, f"the shortest took {said.shortest / 1e6:.1f} ms")
+        check(said.longest >= NEARLY * LONG_NS, f"the longest took {said.longest / 1e6:.1f} ms")
+        check(said.elapsed * NEARLY <= took, f"together they took {said.elapsed / 1e6:.0f} ms, of {took / 1e6:.0f}")
+        check(said.elapsed >= NEARLY * ((RUNS + FAILED) * SHORT_NS + LONG_NS), "which is no less than they slept")
+        left = sum_of(told, "at its end")
+        check(left.runs == 5, f"the end of the session says what its last sums came to: {left}")
+
+
+def counted_by_daemon(daemon, ids):
+    """How many runs the daemon has of each of these executions, once they have ended."""
+    for _ in range(60):
+        rows = {row["id"]: row for row in json.loads(daemon.tailor("list", "--json", "--limit", "1000"))["executions"]}
+        found = {name: rows.get(execution, {}).get("added_runs", {}).get("runs", 0) for name, execution in ids.items()}
+        if all(found.values()):
+            break
+        time.sleep(0.25)
+    return found
 
 
 def as_it_is(daemon):
@@ -117,6 +182,7 @@ def of_twin(daemon):
 
 
 def main():
+    each_run_counts()
     if reason := sampling_denied():
         skip(reason)
     adopt()

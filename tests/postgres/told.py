@@ -39,6 +39,15 @@ def fields(data):
     return found
 
 
+def packed(data):
+    """Its numbers."""
+    found, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        found.append(value)
+    return found
+
+
 def text(message, number):
     return message.get(number, [b""])[0].decode(errors="backslashreplace")
 
@@ -57,6 +66,18 @@ def plan_of(message):
     return Plan(text(message, PLAN_NAME), attached.get("sql", ""), [text(fields(each), 2) for each in components])
 
 
+@dataclasses.dataclass
+class AddedRuns:
+    """Times in ns."""
+    runs: int
+    failed: int
+    elapsed: int
+    shortest: int
+    longest: int
+    in_buckets: int
+    rows: int
+
+
 @dataclasses.dataclass(eq=False)
 class Execution:
     plan: Plan
@@ -64,6 +85,15 @@ class Execution:
     began_as: str  # the text of its plan at its begin
     labels: dict
     ended: bool = False
+    end: dict = dataclasses.field(default_factory=dict)  # fields of its ExecutionEnd
+
+    def added_runs(self):
+        """What its end says of the runs that share it, None for one run."""
+        if 4 not in self.end:
+            return None
+        said = fields(self.end[4][0])
+        numbers = [said.get(field, [0])[0] for field in range(1, 6)]
+        return AddedRuns(*numbers, sum(packed(said.get(7, [b""])[0])), self.end.get(2, [0])[0])
 
 
 class Told(Listener):
@@ -106,6 +136,7 @@ class Told(Listener):
                 self.executions.append(handles[begun[1][0]])
             for ended in map(fields, message.get(EXECUTION_END, [])):
                 if ended[1][0] in handles:
+                    handles[ended[1][0]].end = ended
                     handles[ended[1][0]].ended = True
 
     def of(self, session, work):
