@@ -59,7 +59,7 @@ void encode_execution_begin(FixedWire& body, const ExecutionBeginFields& fields)
   body.number(5, fields.tags_off);
 }
 
-// The message and its numbers, and at most so many bytes for each bucket: two of its number, ten of its count.
+// The message and its numbers, and for each bucket that is used two bytes of its number and ten of its count.
 std::size_t added_runs_bound(const tailor_runs& runs) {
   constexpr std::size_t kNumbers = 96, kBucket = 12;
   const auto used = std::ranges::count_if(runs.buckets, [](std::uint64_t count) { return count != 0; });

@@ -5,6 +5,7 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "storage/ipc.h"
 #include "tailor/tag.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
@@ -15,6 +16,7 @@
 #include "phases.h"
 #include "plan.h"
 #include "runs.h"
+#include "session.h"
 #include "statement.h"
 #include "walk.h"
 
@@ -76,11 +78,21 @@ static void add_to_shape(PlanState* node, PlanState* parent, void* context) {
 /* ---- The plans that were told
  * ------------------------------------------------------------------------------ */
 
+/* The process ends: says what short runs of all plans came to. The agent stops later, as it started before. */
+static void end_shared_runs(int code, Datum argument) {
+  dlist_iter at;
+  dlist_foreach(at, &by_use) {
+    tailor_shared_run_end(dlist_container(TailorPlan, by_use, at.cur));
+  }
+  tailor_session_pump();
+}
+
 static void prepare(void) {
   HASHCTL control = {.keysize = sizeof(PlanKey), .entrysize = sizeof(PlanEntry)};
   memory = AllocSetContextCreate(TopMemoryContext, "tailor_pg", ALLOCSET_DEFAULT_SIZES);
   control.hcxt = memory;
   known = hash_create("plans told to Tailor", PLANS_KEPT, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  on_proc_exit(end_shared_runs, (Datum)0);
 }
 
 static void release_memory(TailorPlan* plan) {
@@ -190,9 +202,4 @@ TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece) {
 
 void tailor_plan_release(TailorPlan* plan) {
   plan->users--;
-}
-
-void tailor_plans_end_shared_runs(void) {
-  dlist_iter at;
-  dlist_foreach(at, &by_use) tailor_shared_run_end(dlist_container(TailorPlan, by_use, at.cur));
 }

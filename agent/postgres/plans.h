@@ -14,8 +14,6 @@
 /* The plan of an initialised query, told to the daemon if it is new. NULL if that was not possible. */
 TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece);
 void tailor_plan_release(TailorPlan* plan);
-/* The session ends: says what short runs of all plans came to. */
-void tailor_plans_end_shared_runs(void);
 
 #pragma GCC visibility pop
 

@@ -13,7 +13,6 @@
 #include "storage/ipc.h"
 
 #include "phases.h"
-#include "plans.h"
 #include "settings.h"
 #include "slot.h"
 #include "waits.h"
@@ -63,8 +62,6 @@ static void declare_components(void) {
 /* Says goodbye. From here on nothing is marked and no slot written. */
 static void end_session(int code, Datum argument) {
   if (state != RUNNING) return;
-  tailor_plans_end_shared_runs();
-  tailor_session_pump();
   state = OUT_OF_USE;
   tailor_listened = false;
   tailor_use_slot(NULL);

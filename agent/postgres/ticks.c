@@ -11,7 +11,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-/* The best of so many looks counts: the backend may lose its CPU between the two clocks. */
+/* The best of these looks counts: the backend may lose its CPU between the two clocks. */
 #define LOOKS 3
 
 /* Both clocks at one time. */

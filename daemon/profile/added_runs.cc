@@ -10,7 +10,7 @@ Error bad_runs(const char* what) {
   return invalid(std::string("runs that were added up: ") + what);
 }
 
-// Whether the sum can be that of so many times between the shortest and the longest.
+// Whether times between the shortest and the longest can have that sum.
 bool times_fit(const AddedRuns& runs) {
   if (runs.runs == 0) return runs.elapsed_sum == 0 && runs.elapsed_min == 0 && runs.elapsed_max == 0;
   const auto most = static_cast<unsigned __int128>(runs.runs) * runs.elapsed_max;

@@ -27,7 +27,7 @@ STATEMENTS = {"one": "select a from one where burn(b, 100000) >= 0",
 LONG = "/* " + "read by the session, planned by nobody; " * 500 + "*/"
 PLANNED = "select burn_when_planned(7, 1000000)"
 PLANS = 300
-# One statement with one plan: it sleeps for so many seconds, and then fails where the divisor is 0.
+# One statement with one plan: it sleeps for a while, and then fails where the divisor is 0.
 COUNTED = "select a as counted, pg_sleep({seconds}), 10 / (a - {number}) from one"
 RUNS, FAILED = 60, 7
 SHORT_NS, LONG_NS = 2_000_000, 200_000_000
