@@ -14,6 +14,7 @@ import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
 import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
+import { failureOf, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
 import { dayBeside, dayOf, hoursOf, inMinute } from "../../viewer/web/src/model/day.ts";
 import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
 import { wilson } from "../../viewer/web/src/model/wilson.ts";
@@ -247,6 +248,18 @@ test("queries cost in the table what the chart of the same time says", () => {
   const rows = costsIn(recent.fingerprints, recent.total_cpu_ns, host);
   host.by_fingerprint.forEach((row, i) => { if (row.key !== "other") near(rows.find((each) => row.key === `fingerprint:${each.fingerprint}`).share, sums[i] / whole, row.name); });
   near(costsIn(recent.fingerprints, 8e8, null)[0].share, 0.5, "without a chart");
+});
+
+test("runs that an engine added up count each, and a run takes what it took", () => {
+  const one = { running: false, elapsed_ns: 4e6, error: "" };
+  const sum = { ...one, elapsed_ns: 30e9, added_runs: { runs: 1204, failed: 3, elapsed_ns: { min: 1e6, mean: 1.5e6, max: 9e6 } } };
+  expect(runsOf(one) === 1 && runsOf(sum) === 1204, `${runsOf(one)}, ${runsOf(sum)}`);
+  expect(took(one) === 4e6 && took(sum) === 1.5e6, `${took(one)}, ${took(sum)}`);
+  expect(plain(tookText(sum)) === "1204 runs, 1.5 ms each", tookText(sum));
+  expect(failureOf(one) === "" && failureOf({ ...one, error: "cancelled" }) === "cancelled", failureOf(one));
+  expect(failureOf(sum) === "3 of 1204 runs", failureOf(sum));
+  const none = { ...sum, added_runs: { ...sum.added_runs, runs: 0, failed: 0 } };
+  expect(runsOf(none) === 0 && Number.isNaN(took(none)) && failureOf(none) === "", `${took(none)}`);
 });
 
 test("sums over slices of time are those of their samples", () => {
