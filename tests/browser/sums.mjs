@@ -15,6 +15,7 @@ import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt 
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
 import { failureOf, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
+import { divided } from "../../viewer/web/src/model/divided.ts";
 import { dayBeside, dayOf, hoursOf, inMinute } from "../../viewer/web/src/model/day.ts";
 import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
 import { wilson } from "../../viewer/web/src/model/wilson.ts";
@@ -248,6 +249,30 @@ test("queries cost in the table what the chart of the same time says", () => {
   const rows = costsIn(recent.fingerprints, recent.total_cpu_ns, host);
   host.by_fingerprint.forEach((row, i) => { if (row.key !== "other") near(rows.find((each) => row.key === `fingerprint:${each.fingerprint}`).share, sums[i] / whole, row.name); });
   near(costsIn(recent.fingerprints, 8e8, null)[0].share, 0.5, "without a chart");
+});
+
+test("parts of the elapsed time and the time in which no thread worked are all of it", () => {
+  const { profile } = load();
+  const cost = (row, share, threads) => ({ ...row, share, share_low: share, share_high: share, weight: share * 1e9, threads });
+  const none = (row) => cost(row, 0);
+  const [plan] = profile.plans;
+  const answer = {
+    ...profile,
+    elapsed: { executions: 1, too_short: 0, ns: 1e9, worked_ns: 0.75e9, idle_ns: 0.25e9, idle_share: 0.25 },
+    plans: [{ ...plan, operators: plan.operators.map((row, i) => (i === 0 ? cost(row, 0.4, 3.5) : none(row))) }],
+    component_rows: profile.component_rows.map((row, i) => (i === 0 ? cost(row, 0.25, 1) : none(row))),
+    unattributed_rows: profile.unattributed_rows.map((row, i) => (i === 0 ? cost(row, 0.1, 1) : none(row))),
+  };
+  const key = "812.5512.7";
+  const whole = divided(answer, key);
+  expect(whole.hasPlan && whole.rows[0].part.threads === 3.5, "the first operator has its threads");
+  near(whole.costOf(plan.operators[0]).share, 0.4, "its share");
+  const last = whole.rows.at(-1);
+  expect(last.name === "no thread worked" && last.part.threads === null, last.name);
+  near(last.part.share, 0.25, "no thread worked");
+  near(whole.rows.reduce((sum, row) => sum + row.part.share, 0), 1, "all rows");
+  expect(!divided(answer, "1.2.3").hasPlan, "another plan is not known");
+  expect(divided(profile, key) === null, "an answer of CPU time has none of it");
 });
 
 test("runs that an engine added up count each, and a run takes what it took", () => {

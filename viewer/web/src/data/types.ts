@@ -10,6 +10,7 @@ export interface Cost {
   kernel_weight: number;
   inferred_weight: number;
   shared_weight: number;
+  threads?: number; // only of elapsed time
 }
 
 export interface Attribute {
@@ -131,11 +132,22 @@ export interface OffCpuRow {
   by_event?: Record<string, number>;
 }
 
+// With `of=elapsed`: what the shares are parts of.
+export interface DividedTime {
+  executions: number;
+  too_short: number;
+  ns: number;
+  worked_ns: number;
+  idle_ns: number;
+  idle_share: number;
+}
+
 export interface Profile {
   recording: Recording;
   source: Source;
   samples: number;
   weight: number;
+  elapsed?: DividedTime;
   effective_samples: number;
   operators: Cost;
   engine_components: Cost;

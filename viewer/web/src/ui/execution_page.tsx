@@ -18,7 +18,7 @@ import { useLater, useLoad } from "./load.ts";
 import { MemoryCard } from "./memory_card.tsx";
 import { Base, isPlanless, PageView, readChosen } from "./page_view.ts";
 import { mostSamples, type OnDemand, useSamplesOnDemand } from "./part_samples.ts";
-import { useCodeOfPart, useMemoryOfPart, useThreadsInSight } from "./part_views.ts";
+import { useCodeOfPart, useElapsedTime, useMemoryOfPart, useThreadsInSight } from "./part_views.ts";
 import { Message } from "./parts.tsx";
 import { PlanCard } from "./plan_card.tsx";
 import { MarksCard, RangeCard } from "./range_card.tsx";
@@ -68,6 +68,10 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
   const memoryOfPart = useMemoryOfPart(access, path, view, tab === "memory");
   const memory = useLoad<Memory>(access, view && tab === "memory" ? `${path}/memory` : null, { source, points: access.isFile ? undefined : 1000000 });
   const threads = useLoad<Threads>(access, view && tab === "threads" ? `${path}/threads` : null, { source });
+  // Samples of CPU time tell it, and a report file has none of it.
+  const hasElapsed = view !== null && view.unit === "ns_on_cpu" && !access.isFile;
+  const wantsElapsed = hasElapsed && state["of"] === "elapsed";
+  const elapsed = useElapsedTime(access, path, view, wantsElapsed);
   const threadsInSight = useThreadsInSight(access, path, view, threads.value);
   const texts = useMemo(() => {
     const plan = listing.value?.plan_key ?? main ?? "";
@@ -134,7 +138,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
       {!!base!.table?.slice && <p class="sliced dim">{slicedText(base!, demand, samples.value?.total ?? 0, access.isFile)}</p>}
       <div class={view.plan ? "columns" : "columns planless"}>
         <div class="left">
-          <PlanCard view={view} />
+          <PlanCard view={view} elapsed={hasElapsed ? { wanted: wantsElapsed, answer: elapsed } : null} />
         </div>
         <div class="right">
           <ActivityCard view={view} />

@@ -1,6 +1,6 @@
 // Views of the chosen part, where a server can be asked for them.
 import type { Access, Parameters } from "../data/access.ts";
-import type { Listing, Memory, Threads } from "../data/types.ts";
+import type { Listing, Memory, Profile, Threads } from "../data/types.ts";
 import { planOfPipeline } from "../model/owners.ts";
 import { hull, type Range } from "../model/sight.ts";
 import { mostMarks } from "../model/waits.ts";
@@ -35,6 +35,12 @@ export function parametersOf({ filter, profile }: PageView): Parameters {
 export function useCodeOfPart(access: Access, path: string, view: PageView | null, wanted: boolean): Loaded<Listing> | null {
   const ask = wanted && view?.isPart && !access.isFile ? view : null;
   return useOfPart(access, `${path}/listing`, ask && { ...parametersOf(ask), plan: ask.planKey });
+}
+
+// The elapsed time of the chosen time, divided among what worked. No thread or pipeline can be chosen there.
+export function useElapsedTime(access: Access, path: string, view: PageView | null, wanted: boolean): Loaded<Profile> | null {
+  const all = wanted && view ? parametersOf(view) : null;
+  return useOfPart(access, `${path}/profile`, all && { of: "elapsed", source: all["source"], from_ns: all["from_ns"], to_ns: all["to_ns"], timeout_ms: 60000 });
 }
 
 // The accesses of the chosen part: their sums, and more of its points where the whole has too many.

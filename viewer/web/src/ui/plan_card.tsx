@@ -1,21 +1,27 @@
 // The plan as a graph: what an operator cost is its size, its filling and its number; estimated rows stand against
 // measured ones where the engine reported those.
 import { useMemo } from "preact/hooks";
+import { divided } from "../model/divided.ts";
 import { amount, count, interval, name as clean, percent } from "../model/format.ts";
 import { detailOf, estimatedRows, measuredRows, operatorKey } from "../model/owners.ts";
 import type { OperatorRow } from "../data/types.ts";
 import { ownerColor } from "../draw/colors.ts";
 import { theme } from "../state/theme.ts";
 import { change } from "../state/route.ts";
+import { BesideElapsed, type ElapsedChoice, elapsedNote, ElapsedTable, withoutElapsed } from "./elapsed_plan.tsx";
 import { costOfOwners, showSmallParts, smallParts, smallPartsText } from "./lanes.ts";
 import type { PageView } from "./page_view.ts";
-import { Card, DataTable, shareColumns } from "./parts.tsx";
+import { Card, Choice, DataTable, shareColumns } from "./parts.tsx";
 import { type Layout, layoutPlan, type Placed } from "./plan_layout.ts";
 import { type CostOf, PlanNode } from "./plan_node.tsx";
 import { type PlanZoom, usePlanZoom } from "./plan_zoom.ts";
 
-export function PlanCard({ view }: { view: PageView }) {
+const measures: ["cpu" | "elapsed", string][] = [["cpu", "CPU time"], ["elapsed", "Elapsed time"]];
+
+export function PlanCard({ view, elapsed }: { view: PageView; elapsed: ElapsedChoice | null }) {
   const plan = view.plan;
+  const answer = elapsed?.wanted ? (elapsed.answer?.value ?? null) : null;
+  const time = useMemo(() => (answer ? divided(answer, view.planKey) : null), [answer, view.planKey]);
   const whole = view.whole;
   // The layout follows the costs of the whole view, so that boxes do not move while a part of it is chosen.
   const layout = useMemo(
@@ -24,16 +30,18 @@ export function PlanCard({ view }: { view: PageView }) {
   );
   const zoom = usePlanZoom(layout);
   if (!plan || !layout) return null;
-  const cost = (row: OperatorRow) => view.costOf(view.owners.find(operatorKey(view.planKey, row.id)));
+  const missing = elapsed?.wanted ? withoutElapsed(elapsed, time) : null;
+  const cost: CostOf = time ? time.costOf : (row) => view.costOf(view.owners.find(operatorKey(view.planKey, row.id)));
   const measured = plan.operators.some((row) => measuredRows(row) !== null);
   const select = (id: number | null) => change({ op: id === null || id === view.operator ? null : id, line: null });
   return (
     <Card
       id="plan"
       title="Plan"
-      note={`${clean(plan.name, 60)} · ${plan.executions} execution${plan.executions === 1 ? "" : "s"}`}
-      tools={
-        <span class="zoom" role="group" aria-label="Size of the plan">
+      note={`${clean(plan.name, 60)} · ${plan.executions} execution${plan.executions === 1 ? "" : "s"}${time ? ` · ${elapsedNote(time, view)}` : ""}`}
+      tools={[
+        elapsed && <Choice key="of" label="Shares of" value={elapsed.wanted ? "elapsed" : "cpu"} options={measures} onChange={(to) => change({ of: to === "cpu" ? null : to })} />,
+        <span key="zoom" class="zoom" role="group" aria-label="Size of the plan">
           <button type="button" class="quiet" onClick={() => zoom.by(1 / 1.25)} aria-label="Smaller" title="Key -, in the plan">
             −
           </button>
@@ -43,9 +51,9 @@ export function PlanCard({ view }: { view: PageView }) {
           <button type="button" class="quiet" onClick={zoom.fit} aria-pressed={zoom.fitted} title="The whole plan, and back. Key f">
             Fit
           </button>
-        </span>
-      }
-      table={() => (
+        </span>,
+      ]}
+      table={() => missing ?? (time ? <ElapsedTable divided={time} operator={view.operator} onOperator={select} /> : (
         <DataTable
           caption="Operators of the plan with their costs"
           rows={plan.operators}
@@ -61,10 +69,11 @@ export function PlanCard({ view }: { view: PageView }) {
             ...(measured ? [{ name: "measured rows", number: true, value: (row: OperatorRow) => measuredRows(row) ?? -1, show: (row: OperatorRow) => rowText(measuredRows(row)) }] : []),
           ]}
         />
-      )}
+      ))}
     >
-      <PlanGraph view={view} layout={layout} zoom={zoom} cost={cost} select={select} />
-      {whole.weight > 0 && <NotInPlan view={view} />}
+      {missing ?? <PlanGraph view={view} layout={layout} zoom={zoom} cost={cost} select={select} />}
+      {!elapsed?.wanted && whole.weight > 0 && <NotInPlan view={view} />}
+      {!missing && time && <BesideElapsed divided={time} />}
     </Card>
   );
 }

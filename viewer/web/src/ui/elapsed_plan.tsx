@@ -1,0 +1,70 @@
+// What made the executions take so long: the plan card's table, and what stands beside the plan, in parts of the elapsed time.
+import type { Profile } from "../data/types.ts";
+import type { Divided, ElapsedRow } from "../model/divided.ts";
+import { count, duration, interval, name as clean, percent } from "../model/format.ts";
+import type { Loaded } from "./load.ts";
+import type { PageView } from "./page_view.ts";
+import { DataTable, Message, shareColumns } from "./parts.tsx";
+
+// Whether elapsed time is wanted, and what the server answers. Null instead of it: it is not to be had here.
+export interface ElapsedChoice {
+  wanted: boolean;
+  answer: Loaded<Profile> | null;
+}
+
+const threadsText = (threads: number | null) => (threads === null ? "" : threads.toFixed(1));
+
+export function ElapsedTable({ divided, operator, onOperator }: { divided: Divided; operator: number | null; onOperator: (id: number) => void }) {
+  return (
+    <DataTable
+      caption="Parts of the elapsed time"
+      rows={divided.rows}
+      onRow={(row) => row.id !== null && onOperator(row.id)}
+      selected={(row) => row.id !== null && row.id === operator}
+      columns={[
+        { name: "operator", value: (row) => clean(row.name, 80), show: (row) => <span class="below" style={{ paddingLeft: `${Math.min(20, row.depth) * 10}px` }}>{clean(row.name, 80)}</span> },
+        { name: "of", value: (row) => row.detail },
+        ...shareColumns<ElapsedRow>((row) => row.part),
+        { name: "elapsed time", number: true, value: (row) => row.part.weight, show: (row) => duration(row.part.weight) },
+        { name: "threads", title: "How many threads worked on average while one worked for the row", number: true, value: (row) => row.part.threads ?? 0, show: (row) => threadsText(row.part.threads) },
+      ]}
+    />
+  );
+}
+
+// What no operator of the plan has of the elapsed time. The line of the time in which no thread worked is always there.
+export function BesideElapsed({ divided }: { divided: Divided }) {
+  const others = divided.rows.filter((row) => row.kind !== "operator" && row.kind !== "idle" && row.part.weight > 0).sort((a, b) => b.part.weight - a.part.weight);
+  const idle = divided.rows.filter((row) => row.kind === "idle");
+  return (
+    <div class="beside">
+      <h3>Beside the plan’s operators</h3>
+      <ul>
+        {[...idle, ...others.slice(0, 8)].map((row) => (
+          <li key={row.key}>
+            <span class={`swatch ${row.kind}`} />
+            <span class="what">{clean(row.name, 80)}</span>
+            <b>{percent(row.part.share)}</b> {row.kind !== "idle" && <span class="dim">{interval(row.part.low, row.part.high)}</span>}
+          </li>
+        ))}
+        {others.length > 8 && <li class="dim">and {others.length - 8} more: see the table</li>}
+      </ul>
+    </div>
+  );
+}
+
+// What is shown instead of the plan while there are no numbers. Null: they are there.
+export function withoutElapsed(choice: ElapsedChoice, divided: Divided | null) {
+  if (divided?.hasPlan) return null;
+  if (divided) return <Message text="Of this plan no elapsed time is known in the chosen time." />;
+  const error = choice.answer?.error;
+  return error ? <Message kind="error" text={error.message} /> : <Message text="Dividing the elapsed time…" />;
+}
+
+// Of how much time the shares are parts, and what is not among it.
+export function elapsedNote({ time }: Divided, view: PageView): string {
+  const { tid, pipeline } = view.chosen;
+  const short = time.too_short > 0 ? `, ${count(time.too_short)} too short to judge` : "";
+  const all = tid !== null || pipeline !== null ? ", of all threads and pipelines" : "";
+  return `${duration(time.ns)} of elapsed time${short}${all}`;
+}
