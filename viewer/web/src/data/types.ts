@@ -10,7 +10,6 @@ export interface Cost {
   kernel_weight: number;
   inferred_weight: number;
   shared_weight: number;
-  threads?: number; // only of elapsed time
 }
 
 export interface Attribute {
@@ -26,6 +25,7 @@ export interface OperatorRow extends Cost {
   attributes?: Attribute[];
   inputs: number[];
   depth: number;
+  threads?: number; // only of elapsed time, as below
 }
 
 export interface TaskRow extends Cost {
@@ -55,6 +55,7 @@ export interface PlanRow extends Cost {
   executions: number;
   operators: OperatorRow[];
   pipelines: PipelineRow[];
+  threads?: number;
 }
 
 export interface NamedRow extends Cost {
@@ -66,6 +67,7 @@ export interface NamedRow extends Cost {
 
 export interface OwnedRow extends NamedRow {
   owner: string;
+  threads?: number;
 }
 
 export interface Source {

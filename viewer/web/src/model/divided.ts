@@ -26,7 +26,7 @@ export interface Divided {
   costOf(row: OperatorRow): ElapsedPart;
 }
 
-function partOf(cost: Cost): ElapsedPart {
+function partOf(cost: Cost & { threads?: number }): ElapsedPart {
   return {
     weight: cost.weight,
     samples: cost.samples,
