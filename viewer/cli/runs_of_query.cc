@@ -23,11 +23,15 @@ serve::Target RunsOfQuery::target() const {
 }
 
 std::string RunsOfQuery::text() const {
+  const char* which = older ? "the newest" : "all";
+  if (runs.executions() != runs.taken())
+    return fmt::format(
+        "These are {} {} runs of the query. Their engine added up short ones, so that they are {} {}.", which,
+        grouped(runs.executions()), grouped(runs.taken()), runs.taken() == 1 ? "execution" : "executions");
   if (runs.taken() == 1)
     return fmt::format("This is {} run of the query.", older ? "the newest" : "the only");
-  return fmt::format("These are {} {} runs of the query. {} of them {} samples.",
-                     older ? "the newest" : "all", grouped(runs.taken()), grouped(runs.sampled()),
-                     runs.sampled() == 1 ? "has" : "have");
+  return fmt::format("These are {} {} runs of the query. {} of them {} samples.", which,
+                     grouped(runs.taken()), grouped(runs.sampled()), runs.sampled() == 1 ? "has" : "have");
 }
 
 Result<RunsOfQuery> runs_of_query(serve::Library& library, const std::string& fingerprint) {
