@@ -78,7 +78,7 @@ static void add_to_shape(PlanState* node, PlanState* parent, void* context) {
 /* ---- The plans that were told
  * ------------------------------------------------------------------------------ */
 
-/* The process ends: says what short runs of all plans came to. The agent stops later, as it started before. */
+/* The process ends: says what short runs of all plans came to. The agent began before, so it stops later. */
 static void end_shared_runs(int code, Datum argument) {
   dlist_iter at;
   dlist_foreach(at, &by_use) {

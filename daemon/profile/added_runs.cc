@@ -71,6 +71,11 @@ std::uint64_t failed_runs_of(const ExecutionRecord& execution) {
   return execution.error.empty() ? 0 : 1;
 }
 
+std::size_t bytes_of_runs(const ExecutionRecord& execution) {
+  if (execution.added == nullptr) return 0;
+  return sizeof(AddedRuns) + execution.added->buckets.size() * sizeof(execution.added->buckets.front());
+}
+
 RunTimes run_times_of(const ExecutionRecord& execution) {
   if (execution.added != nullptr)
     return {execution.added->elapsed_sum, execution.added->elapsed_min, execution.added->elapsed_max};

@@ -2,6 +2,7 @@
 // one, and each run counts as an execution (tailor.v1.AddedRuns).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,9 @@ bool adds_up_runs(const ExecutionRecord& execution);
 std::uint64_t runs_of(const ExecutionRecord& execution);
 // How many of them failed.
 std::uint64_t failed_runs_of(const ExecutionRecord& execution);
+
+// Bytes of memory that its runs take besides the record.
+std::size_t bytes_of_runs(const ExecutionRecord& execution);
 
 // Elapsed times of the runs of a record that ended; ns. All 0 where no run ended.
 struct RunTimes {

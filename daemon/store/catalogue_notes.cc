@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/profile/added_runs.h"
+
 namespace tailor::store {
 
 void CatalogueNotes::recording(const profile::RecordingInfo& info) {
@@ -43,7 +45,7 @@ void CatalogueNotes::use(const EntryKey& key) {
 }
 
 void CatalogueNotes::execution(const profile::ExecutionRecord& execution) {
-  noted_.text_bytes += execution.error.size();
+  noted_.text_bytes += execution.error.size() + profile::bytes_of_runs(execution);
   for (const auto& [key, value] : execution.labels) noted_.text_bytes += key.size() + value.size();
   noted_.executions[{execution.process, execution.handle}] = execution;
   owner(execution.process, execution.uid);

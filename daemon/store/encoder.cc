@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/store/activity_codec.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sample_codec.h"
@@ -124,7 +125,7 @@ void ProfileEncoder::on_code_unload(ProcessId process, TimeNs time, CodeId code)
 }
 
 void ProfileEncoder::on_execution(const profile::ExecutionRecord& execution) {
-  std::size_t size = execution.error.size();
+  std::size_t size = execution.error.size() + profile::bytes_of_runs(execution);
   for (const auto& [key, value] : execution.labels) size += key.size() + value.size();
   const std::pair key{execution.process, execution.handle};
   if (const auto known = executions_.find(key); known != executions_.end()) {

@@ -136,7 +136,7 @@ void ExecutionTable::note_added(std::uint32_t row, const profile::ExecutionRecor
     if (!added_.empty()) added_.erase(row);
     return;
   }
-  added_bytes_ += sizeof(profile::AddedRuns) + 96 + 16 * execution.added->buckets.size();
+  added_bytes_ += 96 + profile::bytes_of_runs(execution);
   added_[row] = execution.added;
 }
 
