@@ -14,6 +14,7 @@ std::string filter_text(const ExecutionFilter& filter) {
   if (filter.pid) all.push_back(fmt::format("is of process {}", *filter.pid));
   if (!filter.process_name.empty())
     all.push_back(fmt::format("is of a process or engine \"{}\"", filter.process_name));
+  if (!filter.cgroup.empty()) all.push_back(fmt::format("is in a cgroup \"{}\"", filter.cgroup));
   for (const auto& [key, value] : filter.labels)
     all.push_back(fmt::format("has the label {}={}", key, value));
   if (!filter.fingerprint.empty()) all.push_back("has the fingerprint " + filter.fingerprint);

@@ -99,7 +99,8 @@ Hour oldest_of(const store::Summary& summary) {
 }  // namespace
 
 bool sums_know(const ExecutionFilter& filter) {
-  return !filter.pid && filter.process_name.empty() && filter.labels.empty() && !filter.min_elapsed_ns;
+  return !filter.pid && filter.process_name.empty() && filter.cgroup.empty() && filter.labels.empty() &&
+         !filter.min_elapsed_ns;
 }
 
 Result<GoneList> gone_executions(const std::string& directory, const ExecutionFilter& filter,

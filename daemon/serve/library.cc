@@ -7,6 +7,7 @@
 #include <map>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cgroup.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/fingerprint.h"
@@ -65,6 +66,7 @@ bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row) {
   if (!filter.process_name.empty() && !same_name(row.comm, filter.process_name) &&
       !same_name(row.engine, filter.process_name))
     return false;
+  if (!profile::cgroup_matches(filter.cgroup, row.cgroup)) return false;
   if (filter.min_elapsed_ns && !ran_for(record, *filter.min_elapsed_ns)) return false;
   if (row.plan_name.find(filter.plan) == std::string::npos) return false;
   for (const auto& label : filter.labels) {
@@ -116,7 +118,7 @@ bool Page::take(store::ExecutionRow row) {
     list_.more = true;
     return false;
   }
-  bytes_ += sizeof row + row.plan_name.size() + row.record.error.size();
+  bytes_ += sizeof row + row.plan_name.size() + row.cgroup.size() + row.record.error.size();
   for (const auto& [key, value] : row.record.labels) bytes_ += 64 + key.size() + value.size();
   list_.rows.push_back(std::move(row));
   return true;
@@ -175,6 +177,7 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::siz
     if (const auto process = profile.processes().find(record.process); process != profile.processes().end()) {
       row.comm = process->second.comm;
       row.engine = process->second.engine_name;
+      row.cgroup = process->second.cgroup;
     }
     rows.push_back(std::move(row));
   }

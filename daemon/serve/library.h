@@ -34,6 +34,7 @@ struct ExecutionFilter {
   bool ran_since = false;  // those too that began before `since_ns` and ran then or later (store::WallRange)
   std::optional<std::int32_t> pid;
   std::string process_name;  // of the process or its engine, in any case of letters
+  std::string cgroup;        // of the process: a pattern of profile/cgroup.h
   std::vector<std::pair<std::string, std::string>> labels;  // all must hold
   std::string fingerprint;                                  // of fingerprint.h
   std::string plan;                                         // part of the plan's name

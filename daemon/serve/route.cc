@@ -137,6 +137,7 @@ ExecutionFilter take_choice(Taker& take) {
   ExecutionFilter filter;
   take_range(take, filter.since_ns, filter.until_ns);
   if (const std::string* text = take.text("process_name")) filter.process_name = *text;
+  if (const std::string* text = take.text("cgroup")) filter.cgroup = *text;
   for (const std::string& label : take.all("label")) {
     const std::size_t equal = label.find('=');
     if (equal == std::string::npos || equal == 0) {
@@ -153,7 +154,7 @@ ExecutionFilter take_choice(Taker& take) {
 
 bool chooses(const ExecutionFilter& filter) {
   return filter.since_ns || filter.until_ns || filter.min_elapsed_ns || !filter.process_name.empty() ||
-         !filter.labels.empty() || !filter.fingerprint.empty();
+         !filter.cgroup.empty() || !filter.labels.empty() || !filter.fingerprint.empty();
 }
 
 ExecutionFilter take_execution_filter(Taker& take) {
@@ -260,7 +261,7 @@ Result<Request> ask_view(std::string_view named, Taker& take) {
   if (chooses(choice)) {
     if (target->what != Target::What::kAll)
       take.fail(
-          "since, until, process_name, label, fingerprint and min_elapsed_ms choose among executions: "
+          "since, until, process_name, cgroup, label, fingerprint and min_elapsed_ms choose among executions: "
           "ask for executions/all");
     *target = {Target::What::kFiltered, 0, {}, std::move(choice)};
   }

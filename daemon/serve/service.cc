@@ -86,6 +86,11 @@ Json process_status_json(const v1::ProcessStatus& process) {
       {"engine", info.engine_name() + (info.engine_version().empty() ? "" : " " + info.engine_version())},
       {"sampled", process.sampled()},
       {"note", process.not_sampled_because()}};
+  if (!info.cgroup().empty()) {
+    out["cgroup"] = info.cgroup();
+    out["pod"] = process.pod();
+    out["container"] = process.container();
+  }
   out["rate"] = process.has_rate() ? rate_json(process.rate()) : Json();
   if (const auto account = store::decode(process.accounting()); account.ok())
     out["accounting"] = query::accounting_json({*account, 0});

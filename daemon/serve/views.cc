@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cgroup.h"
 #include "daemon/query/json/accounting_json.h"
 #include "daemon/query/json/iterations_json.h"
 #include "daemon/query/json/report_json.h"
@@ -234,6 +235,17 @@ Result<Json> compare_json(const View& a, const View& b) {
   return out;
 }
 
+namespace {
+
+void add_cgroup(const std::string& cgroup, Json& out) {
+  const profile::CgroupNames names = profile::names_in_cgroup(cgroup);
+  out["cgroup"] = cgroup;
+  out["pod"] = names.pod;
+  out["container"] = names.container;
+}
+
+}  // namespace
+
 Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord* process) {
   const profile::ExecutionRecord& e = row.record;
   Json out = {{"id", query::hex(e.id)},
@@ -251,6 +263,7 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
     out["comm"] = row.comm;
     out["engine"] = row.engine;
   }
+  if (!row.cgroup.empty()) add_cgroup(row.cgroup, out);
   out["began_ms"] = to_ms(row.wall_begin_ns);
   out["began_wall_ns"] = row.wall_begin_ns;
   out["running"] = e.end == kTimeMax;
@@ -327,6 +340,7 @@ Json list_json(const ExecutionList& list, const GoneList& gone,
     Json& json = out["executions"][i];
     json["comm"] = list.rows[i].comm;  // here also where they are not known
     json["engine"] = list.rows[i].engine;
+    add_cgroup(list.rows[i].cgroup, json);
     json["began"] = rfc3339_json(list.rows[i].wall_begin_ns);
   }
   out["more"] = list.more;

@@ -51,12 +51,14 @@ struct ExecutionRow {
   std::string plan_name;
   ExecutionCost cost;
   std::string comm, engine;  // of its process; both empty: not known
+  std::string cgroup = {};   // of its process; empty: not known
 };
 
 // The error of executions whose recorder was killed.
 inline constexpr const char* kDaemonEnded = "daemon ended";
 
-enum class EntryKind : int { kProcess = 1, kPlan = 2, kCode = 3 };
+// Those of a process's cgroup have its path as their name. Programs of before write none, and look for none.
+enum class EntryKind : int { kProcess = 1, kPlan = 2, kCode = 3, kCgroup = 4 };
 
 struct EntryKey {
   ProcessId process;

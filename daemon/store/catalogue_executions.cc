@@ -43,7 +43,8 @@ Status Catalogue::visit_rows(const std::string& from, const std::string& argumen
       "c.start=e.start AND c.handle=e.handle), (SELECT name FROM entry n WHERE n.kind=2 AND "
       "n.recording=e.recording AND n.pid=e.pid AND n.start=e.start AND n.id=e.plan ORDER BY segment DESC "
       "LIMIT 1), (SELECT name FROM entry n WHERE n.kind=1 AND n.recording=e.recording AND n.pid=e.pid AND "
-      "n.start=e.start AND n.name<>'' ORDER BY segment DESC LIMIT 1) "
+      "n.start=e.start AND n.name<>'' ORDER BY segment DESC LIMIT 1), (SELECT name FROM entry n WHERE "
+      "n.kind=4 AND n.recording=e.recording AND n.pid=e.pid AND n.start=e.start ORDER BY segment DESC LIMIT 1) "
       "FROM execution e " +
       from;
   Statement statement(db_, sql.c_str());
@@ -64,6 +65,7 @@ Status Catalogue::visit_rows(const std::string& from, const std::string& argumen
                      {},
                      {}};
     set_process_names(statement.text(6), row);
+    row.cgroup = statement.text(7);
     if (!visit(std::move(row))) return Ok{};
   }
 }

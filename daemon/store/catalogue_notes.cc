@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/store/meta_codec.h"
 
 namespace tailor::store {
 
@@ -25,6 +26,12 @@ void CatalogueNotes::entry(const EntryKey& key, const std::string& name) {
   if (!name.empty()) known = name;
   // It may lie in another dictionary segment than what was known under this key before.
   if (known_uses_.erase(key) != 0) use(key);
+}
+
+void CatalogueNotes::process(const profile::ProcessRecord& process) {
+  owner(process.process, process.uid);
+  entry({process.process, EntryKind::kProcess, 0}, process_entry_name(process));
+  if (!process.cgroup.empty()) entry({process.process, EntryKind::kCgroup, 0}, to_utf8(process.cgroup));
 }
 
 void CatalogueNotes::plan(TimeNs loaded, const v1::Plan& plan) {

@@ -35,6 +35,8 @@ class CatalogueNotes {
   void owner(ProcessId process, std::optional<std::uint32_t> uid);
   // Without a name, what is known stays.
   void entry(const EntryKey& key, const std::string& name);
+  // The entries that a record of a process makes.
+  void process(const profile::ProcessRecord& process);
   // A plan or code, with the entry() of it: it may be of samples of before.
   void plan(TimeNs loaded, const v1::Plan& plan);
   void code(TimeNs loaded, const v1::CodeObject& code);

@@ -33,8 +33,7 @@ class ScanSink : public profile::ProfileSink {
     if (info_.wall_clock_ns == 0) info_ = info;
   }
   void on_process(const profile::ProcessRecord& v) override {
-    notes.owner(v.process, v.uid);
-    notes.entry({v.process, EntryKind::kProcess, 0}, process_entry_name(v));
+    notes.process(v);
     enter_if_many();
   }
   void on_thread(ProcessId p, std::int32_t, const std::string&) override { process_entry(p); }

@@ -208,8 +208,7 @@ void StoreWriter::on_recording(const profile::RecordingInfo& info) {
 }
 
 void StoreWriter::on_process(const profile::ProcessRecord& process) {
-  notes_.owner(process.process, process.uid);
-  notes_.entry({process.process, EntryKind::kProcess, 0}, process_entry_name(process));
+  notes_.process(process);
   dictionary().on_process(process);
 }
 

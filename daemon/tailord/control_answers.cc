@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "daemon/os/host_files.h"
+#include "daemon/profile/cgroup.h"
 #include "daemon/session/host_info.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/tailord/rate_options.h"
@@ -48,6 +49,9 @@ void encode_process(const session::RecordedProcess& process, v1::ProcessStatus& 
   to.set_paused(process.paused_since_ns != 0);
   to.set_paused_since_ns(process.paused_since_ns);
   to.set_paused_ns(process.paused_ns);
+  profile::CgroupNames names = profile::names_in_cgroup(process.record.cgroup);
+  to.set_pod(std::move(names.pod));
+  to.set_container(std::move(names.container));
   if (process.frequency != 0)
     set_rate(process.frequency, process.rate_until_ns, process.rate_why, *to.mutable_rate());
 }

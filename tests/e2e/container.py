@@ -74,6 +74,8 @@ try:
         check(about(one, one + two, 1 / 3, 0.02), f"its functions are named: {named}")
         check(all(plan["process"]["pid"] == pid for plan in plans) and plans, f"it is process {pid} here")
         check(all(plan["cgroup"] == label for plan in plans), f"its cgroup is {label}")
+        placed = daemon.tailor("sql", profile, "-q", "SELECT pid, cgroup FROM processes", "--json")
+        check({"pid": pid, "cgroup": label} in json.loads(placed), f"SQL has it: {placed}")
         check(not pathlib.Path("/tmp/perf-1.map").exists(), "the map is nowhere else")
 finally:
     outer.kill()

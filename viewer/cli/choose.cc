@@ -134,7 +134,7 @@ Result<serve::Target> target_of(Choice& choice) {
   if (choice.filter.any()) {
     if (!prefix.empty())
       return invalid(
-          "an execution is named already: --since, --until, --process, --label, --fingerprint and "
+          "an execution is named already: --since, --until, --process, --cgroup, --label, --fingerprint and "
           "--longer-than choose among several");
     auto filter = execution_filter(choice.filter, query::wall_clock_ns());
     if (!filter) return filter.error();

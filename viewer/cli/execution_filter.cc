@@ -54,6 +54,11 @@ void add_filter(CLI::App& command, FilterOptions& options) {
   command.add_option("--process", options.process,
                      "Only executions of this process: its pid, its name or the name of its engine");
   command
+      .add_option("--cgroup", options.cgroup,
+                  "Only executions of processes in this cgroup or below it: \"/system.slice\", a pattern "
+                  "(\"*burstable*\"), or the start of a pod's uid or of a container's id")
+      ->type_name("PATH or PATTERN");
+  command
       .add_option("--label", options.labels,
                   "Only executions with this label; may be repeated, then all labels must fit")
       ->type_name("KEY=VALUE")
@@ -69,6 +74,7 @@ Result<serve::ExecutionFilter> execution_filter(const FilterOptions& options, st
   if (Status times = add_times(options, now_ns, filter); !times) return times.error();
   filter.pid = pid_of(options.process);
   if (!filter.pid) filter.process_name = options.process;
+  filter.cgroup = options.cgroup;
   for (const std::string& label : options.labels) {
     const std::size_t equal = label.find('=');
     if (equal == std::string::npos || equal == 0)

@@ -1,4 +1,4 @@
-// The options that choose executions by time, process, label, query and duration.
+// The options that choose executions by time, process, cgroup, label, query and duration.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,17 +13,17 @@ namespace tailor::cli {
 
 // As they were typed; empty: not given.
 struct FilterOptions {
-  std::string since, until, process, fingerprint, longer_than;
+  std::string since, until, process, cgroup, fingerprint, longer_than;
   std::vector<std::string> labels;
 
   bool any() const {
-    return !since.empty() || !until.empty() || !process.empty() || !fingerprint.empty() ||
-           !longer_than.empty() || !labels.empty();
+    return !since.empty() || !until.empty() || !process.empty() || !cgroup.empty() ||
+           !fingerprint.empty() || !longer_than.empty() || !labels.empty();
   }
 };
 
 // Their names on the command line.
-inline constexpr const char* kFilterOptions[] = {"--since", "--until",       "--process",
+inline constexpr const char* kFilterOptions[] = {"--since", "--until",       "--process",    "--cgroup",
                                                  "--label", "--fingerprint", "--longer-than"};
 
 // Adds them to `command`. `options` must outlive the parsing.

@@ -10,6 +10,7 @@
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/file_state.h"
+#include "daemon/serve/execution_groups.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/plan_changes.h"
 #include "daemon/serve/views.h"
@@ -57,11 +58,12 @@ std::string who_text(const profile::ExecutionRecord& e, bool ascii) {
   return out;
 }
 
-// A table whose last column, the query, has the rest of the line. A narrow terminal has the first columns
+// A table whose last column, mostly the query, has the rest of the line. A narrow terminal has the first columns
 // only that are worth their room.
 class ListTable {
  public:
-  explicit ListTable(const Terminal& terminal) : terminal_(terminal) {}
+  explicit ListTable(const Terminal& terminal, std::string_view last = "query")
+      : terminal_(terminal), last_(last) {}
 
   // Shown on terminals of `least` columns or more. Text begins on the left, numbers end on the right.
   void add(std::string_view title, std::size_t width, std::size_t least, bool number) {
@@ -71,12 +73,12 @@ class ListTable {
   std::string heading() const {
     std::vector<std::string> titles;
     for (const Column& column : columns_) titles.emplace_back(column.title);
-    return terminal_.dim(line(titles, "query")) + "\n";
+    return terminal_.dim(line(titles, std::string(last_))) + "\n";
   }
 
-  // `query` is escaped.
-  std::string row(const std::vector<std::string>& cells, const std::string& query) const {
-    return line(cells, query) + "\n";
+  // `last`, what the last column has, is escaped.
+  std::string row(const std::vector<std::string>& cells, const std::string& last) const {
+    return line(cells, last) + "\n";
   }
 
  private:
@@ -86,7 +88,7 @@ class ListTable {
     bool number, shown;
   };
 
-  std::string line(const std::vector<std::string>& cells, const std::string& query) const {
+  std::string line(const std::vector<std::string>& cells, const std::string& last) const {
     std::string out;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const Column& column = columns_[i];
@@ -96,12 +98,13 @@ class ListTable {
       out += "  ";
     }
     const std::size_t used = cli::columns(out);
-    out += cut(query, terminal_.width > used + 10 ? terminal_.width - used : 10, terminal_.ascii);
+    out += cut(last, terminal_.width > used + 10 ? terminal_.width - used : 10, terminal_.ascii);
     while (out.ends_with(' ')) out.pop_back();
     return out;
   }
 
   const Terminal& terminal_;
+  const std::string_view last_;  // the title of the last column
   std::vector<Column> columns_;
 };
 
@@ -220,11 +223,61 @@ std::string render_plan_changes(const serve::PlanChangeList& list, std::uint64_t
   return out;
 }
 
+std::string render_groups(const std::vector<serve::ExecutionGroup>& groups, serve::GroupBy by,
+                          std::size_t limit, std::uint64_t now_ns, const Terminal& terminal) {
+  double most_runs = 0, most_samples = 0;
+  for (const serve::ExecutionGroup& group : groups) {
+    most_runs = std::max(most_runs, static_cast<double>(group.executions));
+    most_samples = std::max(most_samples, static_cast<double>(group.samples));
+  }
+  ListTable table(terminal, serve::name_of(by));
+  table.add("last began", 19, 84, false);
+  table.add("executions", number_width(most_runs, 12) - 2, 0, true);
+  table.add("failed", 7, 96, true);
+  table.add("elapsed", 9, 72, true);
+  table.add("CPU", 9, 0, true);
+  table.add("samples", number_width(most_samples, 10) - 2, 60, true);
+  std::string out = table.heading();
+  for (std::size_t i = 0; i < std::min(limit, groups.size()); ++i) {
+    const serve::ExecutionGroup& group = groups[i];
+    const std::uint64_t ended = group.executions - group.running;
+    out += table.row({query::local_time(group.last_wall_ns, now_ns), grouped(group.executions),
+                      grouped(group.failed),
+                      ended == 0 ? "?" : duration(group.elapsed_ns / static_cast<double>(ended)),
+                      duration(group.cpu_ns), grouped(group.samples)},
+                     group.name.empty() ? fmt::format("(no {} is known)", serve::name_of(by))
+                                        : escape_line(group.name, terminal.ascii));
+  }
+  if (groups.size() > limit) out += terminal.dim("... more, with less CPU time (--limit)") + "\n";
+  return out;
+}
+
 struct ListOptions {
   Choice choice;
   std::size_t limit = 50;
   bool plan_changes = false;
+  std::string by;  // empty: each execution has its own row
 };
+
+int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter, std::uint64_t now_ns) {
+  const serve::GroupBy by = options.by == "pod"         ? serve::GroupBy::kPod
+                            : options.by == "container" ? serve::GroupBy::kContainer
+                                                        : serve::GroupBy::kCgroup;
+  const auto groups = serve::groups_of(*choose_library(options.choice), filter, by, Stop());
+  if (!groups) return complain(groups.error());
+  if (options.choice.json) {
+    print_json(query::dump(serve::groups_json(*groups, by, options.limit)));
+    return kOk;
+  }
+  if (groups->empty()) {
+    const std::string which = serve::filter_text(filter);
+    return complain(
+        not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
+  }
+  const Terminal terminal = options.choice.terminal();
+  print_text(render_groups(*groups, by, options.limit, now_ns, terminal), terminal);
+  return kOk;
+}
 
 int list_plan_changes(const ListOptions& options, const serve::ExecutionFilter& filter,
                       std::uint64_t now_ns) {
@@ -250,6 +303,7 @@ int run_list(const ListOptions& options) {
   if (!filter) return complain(filter.error());
   filter->limit = options.limit;
   if (options.plan_changes) return list_plan_changes(options, *filter, now_ns);
+  if (!options.by.empty()) return list_groups(options, *filter, now_ns);
   const auto library = choose_library(options.choice);
   const auto list = library->executions(*filter, Stop());
   if (!list) return complain(list.error());
@@ -284,9 +338,15 @@ void add_list(CLI::App& app, Action& action) {
   auto options = std::make_shared<ListOptions>();
   command.add_option("file", options->choice.what, "A profile (.tailor file; default: the daemon's store)");
   add_filter(command, options->choice.filter);
-  command.add_flag("--plan-changes", options->plan_changes,
-                   "Executions that ran by another plan than the previous execution of their query");
-  command.add_option("-n,--limit", options->limit, "How many executions or changes at most")
+  auto* changes =
+      command.add_flag("--plan-changes", options->plan_changes,
+                       "Executions that ran by another plan than the previous execution of their query");
+  command
+      .add_option("--by", options->by,
+                  "Sums of the executions of each cgroup, pod or container instead, with most CPU time first")
+      ->check(CLI::IsMember({"cgroup", "pod", "container"}))
+      ->excludes(changes);
+  command.add_option("-n,--limit", options->limit, "How many executions, changes or groups at most")
       ->capture_default_str();
   command.add_option("--store", options->choice.store, "The directory of the store");
   command.add_flag("--json", options->choice.json, "JSON instead of text (docs/report-json.md)");

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "daemon/profile/cgroup.h"
 #include "daemon/query/load/damage.h"
 #include "daemon/query/reports/memory_report.h"
 #include "daemon/query/reports/region_report.h"
@@ -30,7 +31,13 @@ constexpr const char* kSchema =
   id TEXT,                         -- 32 hexadecimal digits
   plan INTEGER, plan_name TEXT,
   begin_ns INTEGER,                -- since the begin of what is shown
-  elapsed_ns INTEGER               -- NULL: it has not ended
+  elapsed_ns INTEGER,              -- NULL: it has not ended
+  cgroup TEXT                      -- of its process; NULL: not known
+);
+CREATE TABLE processes (
+  pid INTEGER, name TEXT, engine TEXT,
+  cgroup TEXT,                     -- its path in the unified hierarchy; NULL: not known
+  pod TEXT, container TEXT         -- uid and id, as the cgroup says them; NULL: it does not
 );
 CREATE TABLE damage (              -- a row if something of the profile could not be read
   finished INTEGER,                -- 0: its end is missing
@@ -99,8 +106,27 @@ Status run(sqlite3* db, const char* sql) {
   return internal(fmt::format("SQLite: {}", sqlite3_errmsg(db)));
 }
 
+std::optional<std::string> known_text(const std::string& text) {
+  return text.empty() ? std::optional<std::string>() : std::optional(text);
+}
+
+Status fill_processes(sqlite3* db, const query::Profile& profile) {
+  SqlInsert table(db, "INSERT INTO processes VALUES (?, ?, ?, ?, ?, ?)");
+  for (const auto& [id, process] : profile.processes()) {
+    const profile::CgroupNames names = profile::names_in_cgroup(process.cgroup);
+    table.row(id.pid, process.comm, process.engine_name, known_text(process.cgroup), known_text(names.pod),
+              known_text(names.container));
+  }
+  return table.done();
+}
+
+std::optional<std::string> cgroup_of(const query::Profile& profile, ProcessId id) {
+  const auto process = profile.processes().find(id);
+  return known_text(process == profile.processes().end() ? "" : process->second.cgroup);
+}
+
 Status fill_executions(sqlite3* db, const serve::View& view) {
-  SqlInsert table(db, "INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert table(db, "INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   for (const profile::ExecutionRecord& each : view.whole->executions()) {
     if (!query::selected(view.selection, each.process, each.handle)) continue;
     const query::PlanModel* plan = view.whole->plan(each.process, each.plan);
@@ -109,7 +135,8 @@ Status fill_executions(sqlite3* db, const serve::View& view) {
         each.end == kTimeMax ? std::optional<std::string>()
                              : std::optional(std::to_string(std::max<TimeNs>(0, each.end - each.begin)));
     table.row(each.process.pid, each.handle, query::hex(each.id), each.plan,
-              plan == nullptr ? "" : plan->name(), each.begin - view.origin, elapsed);
+              plan == nullptr ? "" : plan->name(), each.begin - view.origin, elapsed,
+              cgroup_of(*view.whole, each.process));
   }
   return table.done();
 }
@@ -372,6 +399,7 @@ Result<SqlTables> SqlTables::make(const serve::View& view, bool with_functions) 
   if (with_functions) functions.emplace(*view.whole);
   Status done = run(db, "BEGIN");
   if (done.ok()) done = fill_damage(db, *view.whole);
+  if (done.ok()) done = fill_processes(db, *view.whole);
   if (done.ok()) done = fill_executions(db, view);
   if (done.ok()) done = fill_plans(db, view, plans);
   if (done.ok()) done = fill_cells(db, view, *columns);

@@ -48,6 +48,15 @@ std::string rate_text(const v1::RateStatus& rate) {
   return fmt::format("at {} Hz{}: {}", rate.frequency(), until, rate.why());
 }
 
+// Of the pod and the container, if it is in one; "": it is not, as far as its cgroup says.
+std::string place_text(const v1::ProcessStatus& p) {
+  constexpr std::size_t kShownDigits = 12;  // as Docker shows containers
+  std::string out;
+  if (!p.container().empty()) out = "in container " + p.container().substr(0, kShownDigits);
+  if (!p.pod().empty()) out += (out.empty() ? "in pod " : " of pod ") + p.pod();
+  return out;
+}
+
 std::string times_text(std::uint64_t count) {
   return count == 1 ? "1 time" : grouped(count) + " times";
 }
@@ -121,6 +130,8 @@ std::string render_status(const v1::DaemonStatus& s, const Result<std::optional<
     const std::string name = info.engine_name().empty() ? info.comm() + " (not registered)"
                                                         : info.engine_name() + " " + info.engine_version();
     out += fmt::format("  {:>8}  {}  {}\n", info.process().pid(), text(name), samples_text(p.accounting()));
+    if (const std::string place = place_text(p); !place.empty())
+      out += terminal.dim("            " + text(place)) + "\n";
     if (p.paused_ns() > 0 || p.paused()) out += terminal.warn("            " + pause_text(p) + "\n");
     if (p.has_rate() && !same_rate(p.rate(), s.rate()))
       out += terminal.warn("            sampled " + text(rate_text(p.rate())) + "\n");

@@ -76,6 +76,34 @@ TEST(SqlTables, FunctionsAreThoseOfTheReport) {
       testing::UnorderedElementsAreArray(wanted));
 }
 
+TEST(SqlTables, ProcessesHaveTheirPodAndContainer) {
+  const std::string container = "2227daf62df6694645fee5df53c1f91271546a9560e8600a525690ae252b7f63";
+  const auto tables_in = [](const std::string& cgroup) {
+    query::LoadOptions options;
+    options.keep_samples = options.keep_activity = true;
+    const std::string bytes = test::profile_bytes([&](profile::ProfileSink& sink) {
+      test::give_profile(sink, 2);
+      profile::ProcessRecord process;
+      process.process = test::kSampleProcess;
+      process.comm = "weft";
+      process.cgroup = cgroup;
+      sink.on_process(process);
+    });
+    auto profile = test::load(bytes, options);
+    auto view = serve::make_view({std::make_shared<const query::Profile>(std::move(profile)), {}}, {});
+    EXPECT_TRUE(view);
+    auto tables = SqlTables::make(*view, false);
+    EXPECT_TRUE(tables);
+    return std::move(*tables);
+  };
+  const SqlTables known = tables_in("/docker/" + container), unknown = tables_in("");
+  constexpr const char* kProcesses = "SELECT pid, name, cgroup, pod, container FROM processes";
+  EXPECT_THAT(rows_of(known, kProcesses),
+              ElementsAre("4242 weft /docker/" + container + " NULL " + container));
+  EXPECT_THAT(rows_of(unknown, kProcesses), ElementsAre("4242 weft NULL NULL NULL"));
+  EXPECT_THAT(rows_of(known, "SELECT DISTINCT cgroup FROM executions"), ElementsAre("/docker/" + container));
+}
+
 TEST(SqlTables, RecursionCountsOnceInATotal) {
   // The library is the caller of the generated code that calls it.
   EXPECT_THAT(rows_of("SELECT self_samples, total_samples FROM functions WHERE library = 'libx.so'"),

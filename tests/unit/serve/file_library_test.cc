@@ -4,6 +4,7 @@
 #include <future>
 
 #include "daemon/serve/library.h"
+#include "daemon/serve/views.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 
@@ -70,6 +71,43 @@ TEST(FileLibrary, OfALastExecutionWithoutSamplesTheUserHearsWhichHasSome) {
   EXPECT_EQ(notes({Target::What::kNewest, 3}), std::vector<std::string>{});
   EXPECT_EQ(notes({Target::What::kLast, 1}), std::vector<std::string>{}) << "it is the last one with samples";
   EXPECT_EQ(notes({Target::What::kAll}), std::vector<std::string>{});
+}
+
+TEST(FileLibrary, ExecutionsAreChosenByTheCgroupOfTheirProcess) {
+  const std::string container = "2227daf62df6694645fee5df53c1f91271546a9560e8600a525690ae252b7f63";
+  const std::string bytes = test::profile_bytes([&](profile::ProfileSink& sink) {
+    test::give_profile(sink, 2);
+    profile::ProcessRecord process;
+    process.process = test::kSampleProcess;
+    process.comm = "weft";
+    process.cgroup = "/system.slice/docker-" + container + ".scope";
+    sink.on_process(process);
+  });
+  const auto library =
+      open_file_library("a.tailor", [&](const std::string&, const query::LoadOptions& options) {
+        store::MemoryInput input(bytes);
+        return query::Profile::load(input, options);
+      });
+  const auto rows = [&](const std::string& cgroup) {
+    ExecutionFilter filter;
+    filter.cgroup = cgroup;
+    auto list = library->executions(filter, Stop());
+    EXPECT_TRUE(list);
+    return list ? std::move(list->rows) : std::vector<store::ExecutionRow>();
+  };
+  for (const char* cgroup : {"", "/system.slice", "*docker*", "2227daf6"})
+    EXPECT_EQ(rows(cgroup).size(), 1u) << cgroup;
+  for (const char* cgroup : {"/user.slice", "*podman*", "2227daf7"})
+    EXPECT_EQ(rows(cgroup).size(), 0u) << cgroup;
+  const Json json = executions_json(rows(""))["executions"][0];
+  EXPECT_EQ(json["container"], container);
+  EXPECT_EQ(json["pod"], "");
+  Target target{Target::What::kFiltered};
+  target.filter.cgroup = "/user.slice";
+  const auto nothing = library->load(target, Detail::kSums, Stop(), {});
+  ASSERT_FALSE(nothing);
+  EXPECT_NE(nothing.error().message.find("is in a cgroup \"/user.slice\""), std::string::npos)
+      << nothing.error().message;
 }
 
 }  // namespace

@@ -98,6 +98,9 @@ TEST(Route, AllIsOfAQueryOrATime) {
   EXPECT_EQ(view.target.filter.since_ns, 1'000'000'000u);
   EXPECT_EQ(view.target.filter.labels.size(), 1u);
   EXPECT_EQ(view.filters.tid, 7);
+  const auto of_cgroup = route("/api/v1/executions/all/flame", {{"cgroup", "/system.slice"}});
+  ASSERT_TRUE(of_cgroup) << of_cgroup.error().message;
+  EXPECT_EQ(std::get<ViewRequest>(of_cgroup->request).target.filter.cgroup, "/system.slice");
   const auto whole = route("/api/v1/executions/all/profile", {{"process", "7"}});
   ASSERT_TRUE(whole);
   EXPECT_EQ(std::get<ViewRequest>(whole->request).target.what, Target::What::kAll);

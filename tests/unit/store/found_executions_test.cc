@@ -30,6 +30,26 @@ TEST_F(StoreTest, ExecutionsHaveTheNamesOfTheirProcess) {
   EXPECT_EQ(again.engine, before.engine);
 }
 
+TEST_F(StoreTest, ExecutionsHaveTheCgroupOfTheirProcess) {
+  auto writer = open();
+  test::give_profile(*writer, 1);
+  ASSERT_TRUE(writer->flush());
+  EXPECT_EQ(read(writer->recording()).executions[0].cgroup, "");
+  profile::ProcessRecord process;
+  process.process = test::kSampleProcess;
+  process.comm = "weft";
+  process.cgroup = "/system.slice/weft.service";
+  writer->on_process(process);
+  ASSERT_TRUE(writer->finish());
+  EXPECT_EQ(read(writer->recording()).executions[0].cgroup, process.cgroup);
+  // The same of a catalogue that is made anew.
+  const RecordingNumber recording = writer->recording();
+  writer.reset();
+  std::filesystem::remove(catalogue_path(directory_));
+  ASSERT_NE(open(), nullptr);
+  EXPECT_EQ(read(recording).executions[0].cgroup, process.cgroup);
+}
+
 TEST_F(StoreTest, FindsExecutionsByWallClock) {
   auto writer = open();
   test::give_profile(*writer, 1);

@@ -1,0 +1,92 @@
+#include "daemon/serve/execution_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/profile/cgroup.h"
+#include "daemon/serve/views.h"
+
+namespace tailor::serve {
+namespace {
+
+std::string group_of(const store::ExecutionRow& row, GroupBy by) {
+  if (by == GroupBy::kCgroup) return row.cgroup;
+  profile::CgroupNames names = profile::names_in_cgroup(row.cgroup);
+  return by == GroupBy::kPod ? std::move(names.pod) : std::move(names.container);
+}
+
+bool costs_more(const ExecutionGroup& one, const ExecutionGroup& other) {
+  if (one.cpu_ns != other.cpu_ns) return one.cpu_ns > other.cpu_ns;
+  return one.name < other.name;
+}
+
+}  // namespace
+
+std::string_view name_of(GroupBy by) {
+  switch (by) {
+    case GroupBy::kCgroup:
+      return "cgroup";
+    case GroupBy::kPod:
+      return "pod";
+    case GroupBy::kContainer:
+      return "container";
+  }
+  return "";
+}
+
+void ExecutionGroups::add(const store::ExecutionRow& row) {
+  std::string name = group_of(row, by_);
+  if (groups_.size() >= kMostGroups && !groups_.contains(name)) name = kOther;
+  ExecutionGroup& group = groups_[name];
+  const profile::ExecutionRecord& record = row.record;
+  const bool runs = record.end == kTimeMax;
+  ++group.executions;
+  group.running += runs ? 1 : 0;
+  group.failed += record.error.empty() ? 0 : 1;
+  group.samples += row.cost.samples;
+  group.cpu_ns += row.cost.cpu_ns;
+  if (!runs) group.elapsed_ns += static_cast<double>(std::max<TimeNs>(0, record.end - record.begin));
+  group.last_wall_ns = std::max(group.last_wall_ns, row.wall_begin_ns);
+}
+
+std::vector<ExecutionGroup> ExecutionGroups::finish() const {
+  std::vector<ExecutionGroup> out;
+  for (const auto& [name, group] : groups_) {
+    out.push_back(group);
+    out.back().name = name;
+  }
+  std::ranges::sort(out, costs_more);
+  return out;
+}
+
+Result<std::vector<ExecutionGroup>> groups_of(Library& library, const ExecutionFilter& filter, GroupBy by,
+                                              const Stop& stop) {
+  ExecutionGroups groups(by);
+  Status read = library.visit(filter, stop, [&](const store::ExecutionRow& row) {
+    groups.add(row);
+    return true;
+  });
+  if (!read) return read.error();
+  return groups.finish();
+}
+
+query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit) {
+  query::Json rows = query::Json::array();
+  for (std::size_t i = 0; i < std::min(limit, groups.size()); ++i) {
+    const ExecutionGroup& group = groups[i];
+    const std::uint64_t ended = group.executions - group.running;
+    rows.push_back(
+        {{"name", group.name},
+         {"executions", group.executions},
+         {"running", group.running},
+         {"failed", group.failed},
+         {"cpu_ns", group.cpu_ns},
+         {"samples", group.samples},
+         {"elapsed_ns_mean",
+          ended == 0 ? query::Json() : query::Json(group.elapsed_ns / static_cast<double>(ended))},
+         {"last_ms", to_ms(group.last_wall_ns)}});
+  }
+  return {{"by", std::string(name_of(by))}, {"groups", std::move(rows)}, {"more", groups.size() > limit}};
+}
+
+}  // namespace tailor::serve

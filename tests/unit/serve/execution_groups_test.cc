@@ -1,0 +1,73 @@
+#include "daemon/serve/execution_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tailor::serve {
+namespace {
+
+const std::string kOnePod = "2c48913c-b29f-11e7-9350-020968147796";
+const std::string kContainer = "2227daf62df6694645fee5df53c1f91271546a9560e8600a525690ae252b7f63";
+
+store::ExecutionRow ran_in(const std::string& cgroup, double cpu_ns) {
+  store::ExecutionRow row;
+  row.cgroup = cgroup;
+  row.record.begin = 100;
+  row.record.end = 300;
+  row.wall_begin_ns = 5'000'000;
+  row.cost = {7, cpu_ns};
+  return row;
+}
+
+TEST(ExecutionGroups, ArePodsOrContainersOrCgroups) {
+  const std::string in_pod = "/kubepods/burstable/pod" + kOnePod;
+  for (const GroupBy by : {GroupBy::kCgroup, GroupBy::kPod, GroupBy::kContainer}) {
+    ExecutionGroups groups(by);
+    groups.add(ran_in(in_pod + "/" + kContainer, 10));
+    groups.add(ran_in(in_pod, 1));
+    groups.add(ran_in("/system.slice/a.service", 5));
+    const auto found = groups.finish();
+    ASSERT_EQ(found.size(), by == GroupBy::kCgroup ? 3u : 2u);
+    EXPECT_EQ(found[0].name, by == GroupBy::kCgroup ? in_pod + "/" + kContainer
+                             : by == GroupBy::kPod  ? kOnePod
+                                                    : kContainer);
+    EXPECT_EQ(found[0].cpu_ns, by == GroupBy::kPod ? 11 : 10) << "the one with most CPU time is the first";
+    EXPECT_EQ(found[1].name, by == GroupBy::kCgroup ? "/system.slice/a.service" : "");
+  }
+}
+
+TEST(ExecutionGroups, AddUpWhatTheirExecutionsSay) {
+  ExecutionGroups groups(GroupBy::kCgroup);
+  groups.add(ran_in("/a", 10));
+  store::ExecutionRow failed = ran_in("/a", 20);
+  failed.record.error = "cancelled";
+  failed.record.end = 500;
+  groups.add(failed);
+  store::ExecutionRow running = ran_in("/a", 30);
+  running.record.end = kTimeMax;
+  running.wall_begin_ns = 9'000'000;
+  groups.add(running);
+  const query::Json json = groups_json(groups.finish(), GroupBy::kCgroup, 10);
+  EXPECT_EQ(json.dump(),
+            R"({"by":"cgroup","groups":[{"name":"/a","executions":3,"running":1,"failed":1,"cpu_ns":60.0,)"
+            R"("samples":21,"elapsed_ns_mean":300.0,"last_ms":9.0}],"more":false})");
+}
+
+TEST(ExecutionGroups, BeyondTheMostTheRestIsOne) {
+  ExecutionGroups groups(GroupBy::kCgroup);
+  for (std::size_t i = 0; i < ExecutionGroups::kMostGroups + 5; ++i)
+    groups.add(ran_in("/" + std::to_string(i), 1));
+  groups.add(ran_in("/1", 1));  // is known
+  const auto found = groups.finish();
+  ASSERT_EQ(found.size(), ExecutionGroups::kMostGroups + 1);
+  EXPECT_EQ(found[0].name, ExecutionGroups::kOther);
+  EXPECT_EQ(found[0].executions, 5u);
+  EXPECT_EQ(found[1].name, "/1");
+  const query::Json json = groups_json(found, GroupBy::kCgroup, 2);
+  EXPECT_EQ(json["groups"].size(), 2u);
+  EXPECT_TRUE(json["more"].get<bool>());
+}
+
+}  // namespace
+}  // namespace tailor::serve
