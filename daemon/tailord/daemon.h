@@ -50,7 +50,7 @@ class Daemon {
   Status stop();
 
  private:
-  Daemon(os::Os& os, const Options& options) : os_(os), options_(options) {}
+  Daemon(os::Os& os, const Options& options) : os_(os), options_(options), triggered_(os.proc()) {}
 
   void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
   void log_damage(const std::string& text);            // any thread

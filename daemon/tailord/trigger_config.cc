@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kMostRules = 16;
 constexpr std::size_t kLongestTriggerName = 64;
 constexpr std::array<std::string_view, 1> kTriggerTableKeys = {"raise"};
-constexpr std::array<std::string_view, 10> kTriggerKeys = {
-    "budget",    "cool-down", "execution", "fingerprint", "for",
-    "frequency", "label",     "name",      "process",     "slower-than-usual"};
+constexpr std::array<std::string_view, 13> kTriggerKeys = {
+    "budget", "cool-down", "execution",       "fingerprint",       "for",  "frequency",       "label",
+    "name",   "process",   "run-queue-above", "slower-than-usual", "wait", "wait-longer-than"};
 constexpr TimeNs kSecond = 1'000'000'000, kHour = 3600 * kSecond, kWeek = 7 * 24 * kHour;
 
 // Reads one rule. Everything that is wrong is told.
@@ -37,12 +37,12 @@ class RuleReader {
     read_execution(rule);
     read_label(rule);
     read_slowness(rule);
-    if (rule.process.empty() && rule.fingerprint.empty() && rule.execution.empty() &&
-        rule.label_key.empty() && !rule.slower_than_usual)
-      fail(
-          table_,
-          "a trigger needs one of process, fingerprint, execution, label, slower-than-usual: without them it "
-          "would hold of every execution");
+    read_wait(rule);
+    read_run_queue(rule);
+    if (!says_when(rule))
+      fail(table_,
+           "a trigger needs one of process, fingerprint, execution, label, slower-than-usual, "
+           "wait-longer-than, run-queue-above: without them it would hold of every execution");
     read_frequency(rule);
     read_time("for", kSecond, kHour, rule.lasts);
     read_time("cool-down", 0, kWeek, rule.cool_down);
@@ -91,6 +91,37 @@ class RuleReader {
     if (!times || *times < 1.1 || *times > 1000)
       return fail(*node, "\"slower-than-usual\" is how many times its usual time, from 1.1 to 1000");
     rule.slower_than_usual = times;
+  }
+
+  static bool says_when(const TriggerRule& rule) {
+    return !rule.process.empty() || !rule.fingerprint.empty() || !rule.execution.empty() ||
+           !rule.label_key.empty() || rule.slower_than_usual || rule.wait_longer_than || rule.run_queue_above;
+  }
+
+  void read_wait(TriggerRule& rule) {
+    constexpr TimeNs kShortest = 1'000'000;
+    rule.wait = text("wait");
+    const std::string given = text("wait-longer-than");
+    if (given.empty()) {
+      if (!rule.wait.empty()) fail(*table_.get("wait"), "\"wait\" says which waits \"wait-longer-than\" means");
+      return;
+    }
+    const toml::node& at = *table_.get("wait-longer-than");
+    const auto time = query::parse_duration(given);
+    if (!time || *time < kShortest || *time > kHour)
+      return fail(at, "\"wait-longer-than\" is a time such as \"500ms\", from 1 ms to 1 h");
+    if (rule.slower_than_usual)
+      return fail(at, "a trigger has \"wait-longer-than\" or \"slower-than-usual\": each says when it holds");
+    rule.wait_longer_than = *time;
+  }
+
+  void read_run_queue(TriggerRule& rule) {
+    const toml::node* node = table_.get("run-queue-above");
+    if (node == nullptr) return;
+    const auto threads = node->value<double>();
+    if (!threads || !(*threads >= 1 && *threads <= 100'000))
+      return fail(*node, "\"run-queue-above\" is a number of threads, from 1 to 100000");
+    rule.run_queue_above = threads;
   }
 
   void read_frequency(TriggerRule& rule) {

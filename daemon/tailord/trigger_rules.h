@@ -20,6 +20,13 @@ struct TriggerRule {
   std::optional<std::string> label_value;  // ... with this value, or with any
   std::optional<double> slower_than_usual =
       {};  // it runs for this multiple of the usual time of its fingerprint
+  // One of its threads was off the CPU for so long at a time, and waited for something. Where `wait` is empty:
+  // for a lock, or for what its engine has a name for. Else for this: a key of query::wait_key(), the engine's
+  // name ("Lock:transactionid"), or the part of it before the colon.
+  std::optional<TimeNs> wait_longer_than = {};
+  std::string wait = {};
+  // More threads of the host than this run or wait for a CPU (run_queue.h).
+  std::optional<double> run_queue_above = {};
 
   std::uint64_t frequency = 0;         // then its process is sampled so often
   TimeNs lasts = 30'000'000'000;       // for so long

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "daemon/os/os.h"
 #include "daemon/session/rate_changes.h"
 #include "daemon/tailord/options.h"
+#include "daemon/tailord/run_queue.h"
 #include "daemon/tailord/triggers.h"
 #include "proto/base/result.h"
 
@@ -18,12 +20,16 @@ namespace tailor::tailord {
 using PreparedRates = std::map<std::uint64_t, session::Rate>;
 
 // Those that the rules of `options` ask for. Any thread. Fails, naming the trigger, where one cannot be had
-// (rate_of()), and where there are too many different ones.
+// (rate_of()), where there are too many different ones, and where a rule asks for waits that `usual` does not
+// record.
 Result<PreparedRates> prepare_rates(os::Os& os, const Options& options, const capture::CaptureOptions& usual);
 
 // One thread, the recorder's control thread once that runs.
 class TriggeredRates {
  public:
+  // `proc`: where /proc is mounted.
+  explicit TriggeredRates(const std::filesystem::path& proc) : run_queue_(proc) {}
+
   void set(TriggerRules rules, PreparedRates rates);
   // As session::AskRates.
   std::vector<session::RateAsked> take(TimeNs now, const std::function<bool(ProcessId)>& may_raise);
@@ -33,6 +39,7 @@ class TriggeredRates {
 
  private:
   Triggers triggers_;
+  RunQueue run_queue_;  // looked at where a rule asks for it
   PreparedRates rates_;
 };
 

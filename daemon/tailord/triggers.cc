@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <ranges>
 #include <span>
+#include <utility>
 
 #include "daemon/profile/added_runs.h"
 #include "daemon/profile/leader.h"
+#include "daemon/query/time/waits.h"
 #include "daemon/serve/fingerprint.h"
 #include "proto/base/hex.h"
 
@@ -17,10 +19,15 @@ namespace {
 constexpr std::size_t kLongestProcessName = 64;  // of what is kept of a process's names
 
 constexpr double kLongestWait = 1e15;  // ns, some days
+constexpr std::size_t kLongestWaitName = 64;  // of what is told of an engine's name for a wait
 
 std::string seconds(TimeNs ns) {
   const double s = static_cast<double>(ns) / 1e9;
   return s < 1 ? fmt::format("{:.3g} ms", s * 1e3) : fmt::format("{:.3g} s", s);
+}
+
+bool is_above(const TriggerRule& rule, std::optional<double> run_queue) {
+  return !rule.run_queue_above || (run_queue && *run_queue > *rule.run_queue_above);
 }
 
 }  // namespace
@@ -29,6 +36,11 @@ void Triggers::set(TriggerRules rules) {
   rules_ = std::move(rules);
   due_.clear();
   running_.clear();
+  held_.clear();
+  waiting_ = RecentlyUsed<Run, std::vector<std::size_t>>(kMostWaiting);
+  asks_waits_ = std::ranges::any_of(rules_, [](const auto& rule) { return rule.wait_longer_than.has_value(); });
+  asks_run_queue_ =
+      std::ranges::any_of(rules_, [](const auto& rule) { return rule.run_queue_above.has_value(); });
   counts_.clear();
   for (const TriggerRule& rule : rules_) counts_.push_back({rule.name});
   // A reload with the same rule is no way around its budget.
@@ -100,7 +112,9 @@ void Triggers::begin(const profile::ExecutionRecord& execution) {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const TriggerRule& rule = rules_[i];
     if (!matches(rule, execution, running.fingerprint)) continue;
-    if (!rule.slower_than_usual) {
+    if (rule.wait_longer_than) {
+      waiting_.get(run).push_back(i);
+    } else if (!rule.slower_than_usual) {
       due_.insert({execution.begin, run, i, 0});
     } else if (running.is_sum) {
       continue;  // many runs after each other are no slow one
@@ -117,6 +131,7 @@ void Triggers::begin(const profile::ExecutionRecord& execution) {
 void Triggers::end(const profile::ExecutionRecord& execution) {
   const auto ended = running_.extract(Run{execution.process, execution.handle});
   if (ended.empty()) return;
+  for (auto& [rule, runs] : held_) runs.erase(ended.key());
   for (const Due& due : ended.mapped().dues) {
     if (due.at > execution.end) due_.erase(due);
   }
@@ -126,11 +141,86 @@ void Triggers::end(const profile::ExecutionRecord& execution) {
     usual_.get(ended.mapped().fingerprint).add(execution.end, execution.end - ended.mapped().begin);
 }
 
-std::string Triggers::why(const Due& due) const {
+void Triggers::on_recording(const profile::RecordingInfo& info) {
+  off_cpu_.clear();
+  for (const profile::Source& source : info.sources) {
+    if (source.unit == profile::Unit::kNsOffCpu) off_cpu_.insert(source.index);
+  }
+  wait_names_ = info.wait_names;
+}
+
+void Triggers::on_samples(std::span<const profile::SampleRecord> samples) {
+  if (!asks_waits_ || off_cpu_.empty()) return;
+  for (const profile::SampleRecord& sample : samples) {
+    if (sample.attribution.execution != 0 && off_cpu_.contains(sample.source)) look_at_wait(sample);
+  }
+}
+
+// A rule holds of an execution once.
+void Triggers::look_at_wait(const profile::SampleRecord& sample) {
+  const Run run{sample.process, sample.attribution.execution};
+  std::vector<std::size_t>* rules = waiting_.find(run);
+  if (rules == nullptr) return;
+  std::erase_if(*rules, [&](std::size_t rule) {
+    const bool holds = is_long(rules_[rule], sample);
+    if (holds) due_.insert({sample.time, run, rule, 0, wait_text(sample)});
+    return holds;
+  });
+}
+
+// A thread that is in the run queue waits for nothing but a CPU.
+bool Triggers::is_long(const TriggerRule& rule, const profile::SampleRecord& sample) const {
+  if (sample.wait == profile::Wait::kNone || sample.wait == profile::Wait::kRunnable) return false;
+  if (sample.weight < static_cast<std::uint64_t>(rule.wait_longer_than.value_or(kTimeMax))) return false;
+  const std::string_view name = name_of_wait(sample);
+  if (rule.wait.empty()) return sample.wait == profile::Wait::kLock || !name.empty();
+  return rule.wait == query::wait_key(sample.wait) || rule.wait == name ||
+         (name.starts_with(rule.wait) && name.substr(rule.wait.size()).starts_with(':'));
+}
+
+std::string_view Triggers::name_of_wait(const profile::SampleRecord& sample) const {
+  const std::size_t number = sample.engine_wait;
+  return number == 0 || number > wait_names_.size() ? std::string_view() : wait_names_[number - 1];
+}
+
+// An engine's name may hold anything.
+std::string Triggers::wait_text(const profile::SampleRecord& sample) const {
+  const std::string_view name = name_of_wait(sample);
+  std::string shown(name.empty() ? query::wait_key(sample.wait) : name.substr(0, kLongestWaitName));
+  std::ranges::replace_if(shown, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+  return fmt::format("{} ({})", seconds(static_cast<TimeNs>(sample.weight)), shown);
+}
+
+bool Triggers::hold(const Due& due, std::optional<double> run_queue) {
+  if (is_above(rules_[due.rule], run_queue)) return false;
+  if (running_.contains(due.run)) held_[due.rule].insert_or_assign(due.run, due);
+  return true;
+}
+
+void Triggers::release(std::optional<double> run_queue) {
+  for (auto& [rule, runs] : held_) {
+    if (runs.empty() || !is_above(rules_[rule], run_queue)) continue;
+    for (auto& [run, due] : runs) due_.insert(std::move(due));
+    runs.clear();
+  }
+}
+
+std::string Triggers::why(const Due& due, std::optional<double> run_queue) const {
   const TriggerRule& rule = rules_[due.rule];
-  if (due.usual == 0) return fmt::format("trigger {}", rule.name);
-  return fmt::format("trigger {}: a query ran {:g} times its usual {}", rule.name, *rule.slower_than_usual,
-                     seconds(due.usual));
+  std::string out = fmt::format("trigger {}", rule.name);
+  const char* before = ": ";
+  if (due.usual != 0) {
+    out += fmt::format("{}a query ran {:g} times its usual {}", before, *rule.slower_than_usual,
+                       seconds(due.usual));
+    before = ", and ";
+  }
+  if (!due.wait.empty()) {
+    out += fmt::format("{}a query waited {}", before, due.wait);
+    before = ", and ";
+  }
+  if (rule.run_queue_above)
+    out += fmt::format("{}the run queue was {:.3g} on average", before, run_queue.value_or(0));
+  return out;
 }
 
 bool Triggers::affords(const TriggerRule& rule, TimeNs now) {
@@ -142,10 +232,13 @@ bool Triggers::affords(const TriggerRule& rule, TimeNs now) {
   return sum <= rule.budget;
 }
 
-std::vector<Triggers::Fired> Triggers::take(TimeNs now, const std::function<bool(ProcessId)>& may_raise) {
+std::vector<Triggers::Fired> Triggers::take(TimeNs now, const std::function<bool(ProcessId)>& may_raise,
+                                            std::optional<double> run_queue) {
   std::vector<Fired> fired;
+  release(run_queue);
   while (!due_.empty() && due_.begin()->at <= now) {
     const Due due = due_.extract(due_.begin()).value();
+    if (hold(due, run_queue)) continue;
     const TriggerRule& rule = rules_[due.rule];
     const ProcessId process = due.run.first;
     const std::pair key{rule.name, process};
@@ -159,7 +252,7 @@ std::vector<Triggers::Fired> Triggers::take(TimeNs now, const std::function<bool
     ++counts_[due.rule].fired;
     spent_[rule.name].emplace_back(now, rule.lasts);
     cool_until_.get(key) = now + rule.lasts + rule.cool_down;
-    fired.push_back({process, rule.frequency, rule.lasts, why(due)});
+    fired.push_back({process, rule.frequency, rule.lasts, why(due, run_queue)});
   }
   return fired;
 }

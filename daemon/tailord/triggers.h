@@ -7,7 +7,9 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -36,6 +38,7 @@ class Triggers : public profile::ProfileSink {
   static constexpr std::size_t kMostPlans = 65'536;        // whose fingerprint is known
   static constexpr std::size_t kMostProcesses = 16'384;    // whose names are known
   static constexpr std::size_t kMostCoolDowns = 16'384;    // rules that cool down, by process
+  static constexpr std::size_t kMostWaiting = 16'384;      // executions whose waits are looked at
 
   // Other rules from now on. What is known of queries stays.
   void set(TriggerRules rules);
@@ -47,12 +50,14 @@ class Triggers : public profile::ProfileSink {
     std::string why;
   };
   // Those that hold since the last call, one of a process at most. `may_raise`: the process is sampled, and
-  // has no rate of its own.
-  std::vector<Fired> take(TimeNs now, const std::function<bool(ProcessId)>& may_raise);
+  // has no rate of its own. `run_queue`: RunQueue::average(); for asks_run_queue() only.
+  std::vector<Fired> take(TimeNs now, const std::function<bool(ProcessId)>& may_raise,
+                          std::optional<double> run_queue = {});
+  bool asks_run_queue() const { return asks_run_queue_; }
 
   const std::vector<TriggerCounts>& counts() const { return counts_; }
 
-  void on_recording(const profile::RecordingInfo&) override {}
+  void on_recording(const profile::RecordingInfo& info) override;
   void on_process(const profile::ProcessRecord& process) override;
   void on_thread(ProcessId, std::int32_t, const std::string&) override {}
   void on_component(ProcessId, std::uint32_t, const std::string&) override {}
@@ -61,7 +66,7 @@ class Triggers : public profile::ProfileSink {
   void on_code(ProcessId, TimeNs, const v1::CodeObject&) override {}
   void on_code_unload(ProcessId, TimeNs, CodeId) override {}
   void on_execution(const profile::ExecutionRecord& execution) override;
-  void on_samples(std::span<const profile::SampleRecord>) override {}
+  void on_samples(std::span<const profile::SampleRecord> samples) override;
   void on_activity(std::span<const profile::ActivityRecord>) override {}
   void on_accounting(const profile::Accounting&) override {}
   void on_watermark(TimeNs) override {}
@@ -73,7 +78,8 @@ class Triggers : public profile::ProfileSink {
     TimeNs at = 0;
     Run run;
     std::size_t rule = 0;
-    TimeNs usual = 0;  // 0: the rule does not ask for it
+    TimeNs usual = 0;       // 0: the rule does not ask for it
+    std::string wait = {};  // how long it waited, and for what; empty: the same
     auto operator<=>(const Due&) const = default;
   };
   struct Running {
@@ -89,7 +95,15 @@ class Triggers : public profile::ProfileSink {
   bool matches(const TriggerRule& rule, const profile::ExecutionRecord& execution,
                const std::string& fingerprint);
   std::optional<TimeNs> usual_time(const std::string& fingerprint, TimeNs now);
-  std::string why(const Due& due) const;
+  void look_at_wait(const profile::SampleRecord& sample);
+  bool is_long(const TriggerRule& rule, const profile::SampleRecord& sample) const;
+  // "": the engine has no name for it.
+  std::string_view name_of_wait(const profile::SampleRecord& sample) const;
+  std::string wait_text(const profile::SampleRecord& sample) const;
+  // Whether the rule must wait for a longer run queue; then it does so, if the execution runs.
+  bool hold(const Due& due, std::optional<double> run_queue);
+  void release(std::optional<double> run_queue);
+  std::string why(const Due& due, std::optional<double> run_queue) const;
   // Whether the rule may raise a rate once more in this hour.
   bool affords(const TriggerRule& rule, TimeNs now);
 
@@ -99,6 +113,14 @@ class Triggers : public profile::ProfileSink {
   std::map<std::string, std::deque<std::pair<TimeNs, TimeNs>>> spent_;
   std::map<Run, Running> running_;
   std::set<Due> due_;
+  // Executions of which all holds but the run queue, by rule.
+  std::map<std::size_t, std::map<Run, Due>> held_;
+  // Rules that hold once one of them waits for long, by execution. It may have ended: its last samples come
+  // later.
+  RecentlyUsed<Run, std::vector<std::size_t>> waiting_{kMostWaiting};
+  bool asks_waits_ = false, asks_run_queue_ = false;
+  std::set<std::uint16_t> off_cpu_;  // sources that tell of waits
+  std::vector<std::string> wait_names_;
   RecentlyUsed<ProcessId, std::array<std::string, 2>> names_{kMostProcesses};  // of the engine, the command
   RecentlyUsed<std::pair<ProcessId, PlanId>, std::string> plans_{kMostPlans};  // fingerprints
   RecentlyUsed<std::string, UsualTime> usual_{kMostFingerprints};

@@ -43,6 +43,9 @@ with tempfile.TemporaryDirectory() as folder:
     config, journal = (pathlib.Path(folder) / name for name in ("tailord.toml", "journal"))
     check_config(config, CONFIG.replace("997", "2001"), "trigger slow: a rate is from 1 to 2000 Hz, not 2001")
     check_config(config, CONFIG.replace('name = "traced"', 'name = "slow"'), ":8:", "two triggers of the name")
+    waits = '[[triggers.raise]]\nname = "locked"\nwait-longer-than = "500ms"\nfrequency = 997\n'
+    check_config(config, CONFIG + waits, "trigger locked:", "needs the times off the CPU")
+    check_config(config, CONFIG.replace("slower-than-usual = 50", "run-queue-above = 64"))
     check_config(config, CONFIG)
     with Daemon(frequency=99, options=["--journal", journal, "--config", config]) as daemon:
         def status():

@@ -48,9 +48,19 @@ name = "one"
 execution = "3f2a"
 frequency = 500
 for = "30m"
+[[triggers.raise]]
+name = "locked"
+wait-longer-than = "500ms"
+wait = "Lock"
+run-queue-above = 12.5
+frequency = 500
+[[triggers.raise]]
+name = "busy"
+run-queue-above = 64
+frequency = 500
 )");
   EXPECT_THAT(r.problems, IsEmpty());
-  ASSERT_EQ(r.rules.size(), 4u);
+  ASSERT_EQ(r.rules.size(), 6u);
   EXPECT_EQ(r.rules[0].slower_than_usual, 3);
   EXPECT_EQ(r.rules[0].process, "weft");
   EXPECT_EQ(r.rules[0].frequency, 997u);
@@ -65,6 +75,11 @@ for = "30m"
   EXPECT_EQ(r.rules[1].budget, TriggerRule().budget);
   EXPECT_EQ(r.rules[3].execution, "3f2a");
   EXPECT_EQ(r.rules[3].budget, r.rules[3].lasts) << "a trigger may hold once";
+  EXPECT_EQ(r.rules[4].wait_longer_than, 500'000'000);
+  EXPECT_EQ(r.rules[4].wait, "Lock");
+  EXPECT_EQ(r.rules[4].run_queue_above, 12.5);
+  EXPECT_EQ(r.rules[5].run_queue_above, 64);
+  EXPECT_EQ(r.rules[5].wait_longer_than, std::nullopt);
 }
 
 TEST(TriggerConfig, EverythingThatIsWrongIsToldWithItsLine) {
@@ -113,6 +128,42 @@ budget = "1m"
                            HasSubstr("27: \"budget\" (60 s an hour) is less than \"for\" (120 s)")));
   ASSERT_EQ(r.rules.size(), 1u);
   EXPECT_EQ(r.rules[0].name, "c");
+}
+
+TEST(TriggerConfig, WrongWaitsAndRunQueuesAreTold) {
+  const Read r = read(R"([[triggers.raise]]
+name = "a"
+process = "weft"
+wait = "lock"
+frequency = 100
+[[triggers.raise]]
+name = "b"
+wait-longer-than = "2h"
+frequency = 100
+[[triggers.raise]]
+name = "c"
+wait-longer-than = "1s"
+slower-than-usual = 3
+frequency = 100
+[[triggers.raise]]
+name = "d"
+process = "weft"
+run-queue-above = 0
+frequency = 100
+[[triggers.raise]]
+name = "e"
+process = "weft"
+run-queue-above = "many"
+frequency = 100
+)");
+  EXPECT_THAT(r.problems,
+              UnorderedElementsAre(HasSubstr("4: \"wait\" says which waits"),
+                                   HasSubstr("8: \"wait-longer-than\" is a time"),
+                                   HasSubstr("6: a trigger needs one of"),
+                                   HasSubstr("12: a trigger has \"wait-longer-than\" or"),
+                                   HasSubstr("18: \"run-queue-above\" is a number"),
+                                   HasSubstr("23: \"run-queue-above\" is a number")));
+  EXPECT_THAT(r.rules, IsEmpty());
 }
 
 TEST(TriggerConfig, WhatIsNoListIsTold) {

@@ -254,6 +254,127 @@ TEST_F(TriggersTest, WorkersOfAQueryAreNoQueries) {
   EXPECT_THAT(take(10), IsEmpty());
 }
 
+// Told by the source of waits; 7 is that of another event.
+class WaitTriggersTest : public TriggersTest {
+ protected:
+  WaitTriggersTest() {
+    profile::RecordingInfo info;
+    info.sources = {{1, "off-cpu", profile::Unit::kNsOffCpu, 1, false},
+                    {7, "cpu-clock", profile::Unit::kNsOnCpu, 1, false}};
+    info.wait_names = {"Lock:transactionid", "Lock\nx"};
+    triggers.on_recording(info);
+  }
+  static TriggerRule waits(const std::string& wait = "") {
+    TriggerRule rule = slow();
+    rule.name = "locked";
+    rule.slower_than_usual.reset();
+    rule.wait_longer_than = 500 * kMs;
+    rule.wait = wait;
+    return rule;
+  }
+  void wait(ProcessId process, std::uint64_t execution, TimeNs ns, profile::Wait why,
+            std::uint32_t engine_wait = 0, std::uint16_t source = 1) {
+    profile::SampleRecord sample;
+    sample.process = process;
+    sample.attribution.execution = execution;
+    sample.time = kSecond;
+    sample.weight = static_cast<std::uint64_t>(ns);
+    sample.wait = why;
+    sample.engine_wait = engine_wait;
+    sample.source = source;
+    triggers.on_samples({&sample, 1});
+  }
+};
+
+TEST_F(WaitTriggersTest, FireOfALongWaitForALockOrForWhatHasAName) {
+  triggers.set({waits()});
+  begin(kOne, 1, 0);
+  begin(kTwo, 2, 0);
+  wait(kOne, 1, 499 * kMs, profile::Wait::kLock);
+  wait(kOne, 1, kSecond, profile::Wait::kRunnable, 1);
+  wait(kOne, 1, kSecond, profile::Wait::kIo);
+  wait(kOne, 1, kSecond, profile::Wait::kLock, 0, 7);
+  wait(kOne, 9, kSecond, profile::Wait::kLock);  // nobody knows that execution
+  EXPECT_THAT(take(2 * kSecond), IsEmpty());
+  wait(kOne, 1, 500 * kMs, profile::Wait::kLock);
+  wait(kOne, 1, 700 * kMs, profile::Wait::kLock);
+  auto fired = take(2 * kSecond);
+  ASSERT_THAT(fired, SizeIs(1)) << "once";
+  EXPECT_EQ(fired[0].process, kOne);
+  EXPECT_EQ(fired[0].why, "trigger locked: a query waited 500 ms (lock)");
+  EXPECT_EQ(triggers.counts()[0].skipped, 0u);
+  end(kTwo, 2, kSecond);  // its last samples come later
+  wait(kTwo, 2, 2 * kSecond, profile::Wait::kBlocked, 2);
+  fired = take(2 * kSecond);
+  ASSERT_THAT(fired, SizeIs(1));
+  EXPECT_EQ(fired[0].why, "trigger locked: a query waited 2 s (Lock?x)");
+}
+
+TEST_F(WaitTriggersTest, AreOfTheWaitThatIsNamed) {
+  const struct {
+    const char* asked;
+    profile::Wait wait;
+    std::uint32_t name;
+    bool fires;
+  } kCases[] = {{"io", profile::Wait::kIo, 0, true},
+                {"io", profile::Wait::kLock, 1, false},
+                {"Lock:transactionid", profile::Wait::kBlocked, 1, true},
+                {"Lock", profile::Wait::kBlocked, 1, true},
+                {"Loc", profile::Wait::kBlocked, 1, false},
+                {"Lock", profile::Wait::kBlocked, 2, false},
+                {"Lock", profile::Wait::kLock, 3, false}};  // a name that was not told
+  std::uint64_t number = 0;
+  for (const auto& each : kCases) {
+    TriggerRule rule = waits(each.asked);
+    rule.name = std::to_string(++number);  // each cools down for itself
+    triggers.set({rule});
+    begin(kOne, number, 0);
+    wait(kOne, number, kSecond, each.wait, each.name);
+    EXPECT_EQ(take(2 * kSecond).size(), each.fires ? 1u : 0u) << each.asked << " " << each.name;
+  }
+}
+
+TEST_F(TriggersTest, FireOfWhatRunsWhileTheRunQueueIsLong) {
+  TriggerRule rule = slow();
+  rule.name = "busy";
+  rule.slower_than_usual.reset();
+  rule.run_queue_above = 8;
+  triggers.set({rule});
+  EXPECT_TRUE(triggers.asks_run_queue());
+  const auto take_at = [&](TimeNs now, std::optional<double> run_queue) {
+    return triggers.take(now, [](ProcessId) { return true; }, run_queue);
+  };
+  begin(kOne, 1, 5);
+  begin(kTwo, 2, 5);
+  EXPECT_THAT(take_at(10, std::nullopt), IsEmpty()) << "it is not known yet";
+  EXPECT_THAT(take_at(10, 8), IsEmpty());
+  end(kTwo, 2, 11);
+  const auto fired = take_at(20, 8.5);
+  ASSERT_THAT(fired, SizeIs(1)) << "of what still runs";
+  EXPECT_EQ(fired[0].process, kOne);
+  EXPECT_EQ(fired[0].why, "trigger busy: the run queue was 8.5 on average");
+  EXPECT_THAT(take_at(30, 9), IsEmpty()) << "once";
+  triggers.set({slow()});
+  EXPECT_FALSE(triggers.asks_run_queue());
+}
+
+TEST_F(TriggersTest, ARunQueueAndASlowQueryMustHoldTogether) {
+  TriggerRule rule = slow();
+  rule.run_queue_above = 8;
+  triggers.set({rule});
+  const TimeNs at = runs(UsualTime::kLeast);
+  const auto take_at = [&](TimeNs now, double run_queue) {
+    return triggers.take(now, [](ProcessId) { return true; }, run_queue);
+  };
+  begin(kOne, 1, at);
+  EXPECT_THAT(take_at(at + 10 * kMs, 20), IsEmpty());
+  EXPECT_THAT(take_at(at + 40 * kMs, 2), IsEmpty());
+  const auto fired = take_at(at + 50 * kMs, 20);
+  ASSERT_THAT(fired, SizeIs(1));
+  EXPECT_EQ(fired[0].why,
+            "trigger slow: a query ran 3 times its usual 10 ms, and the run queue was 20 on average");
+}
+
 TEST_F(TriggersTest, AreBounded) {
   triggers.set({slow()});
   for (std::uint64_t i = 1; i <= 3 * Triggers::kMostRunning; ++i)
