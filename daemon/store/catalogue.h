@@ -149,6 +149,12 @@ class Catalogue {
   Status visit_executions(const WallRange& range, const std::function<bool(ExecutionRow)>& visit) const;
   // The same, at most `limit`.
   Result<std::vector<ExecutionRow>> executions(std::size_t limit, const WallRange& range = {}) const;
+  // Those that began in the range (without `ran_since`) and have ended, newest first, until `visit` says
+  // false; workers too. Costs and names of processes are left out. Whoever writes may write after each
+  // `at_a_time` (at least 1); where this cuts between some of one recording that began in the same nanosecond,
+  // the others of these are passed over.
+  Status visit_ended(const WallRange& range, std::size_t at_a_time,
+                     const std::function<bool(const ExecutionRow&)>& visit) const;
   // Those whose id begins with the hexadecimal digits `prefix`, by id; at most two ids are returned. Where
   // several processes declared one id, the newest execution of the process that was heard of first is
   // returned: no process takes the id of another's execution. For a worker, its leader is returned. Rows that

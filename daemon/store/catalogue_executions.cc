@@ -44,7 +44,8 @@ Status Catalogue::visit_rows(const std::string& from, const std::string& argumen
       "n.recording=e.recording AND n.pid=e.pid AND n.start=e.start AND n.id=e.plan ORDER BY segment DESC "
       "LIMIT 1), (SELECT name FROM entry n WHERE n.kind=1 AND n.recording=e.recording AND n.pid=e.pid AND "
       "n.start=e.start AND n.name<>'' ORDER BY segment DESC LIMIT 1), (SELECT name FROM entry n WHERE "
-      "n.kind=4 AND n.recording=e.recording AND n.pid=e.pid AND n.start=e.start ORDER BY segment DESC LIMIT 1) "
+      "n.kind=4 AND n.recording=e.recording AND n.pid=e.pid AND n.start=e.start ORDER BY segment DESC LIMIT "
+      "1) "
       "FROM execution e " +
       from;
   Statement statement(db_, sql.c_str());
@@ -114,6 +115,42 @@ Status Catalogue::visit_executions(const WallRange& range,
   if (read && problem && more && range.ran_since && since > 0)
     read = visit_rows(earlier_ones(since, until), "", take);
   return read ? problem : read;
+}
+
+Status Catalogue::visit_ended(const WallRange& range, std::size_t at_a_time,
+                              const std::function<bool(const ExecutionRow&)>& visit) const {
+  const std::string sql = fmt::format(
+      "SELECT recording, wall_begin_ns, record, begin, (SELECT name FROM entry n WHERE n.kind=2 AND "
+      "n.recording=e.recording AND n.pid=e.pid AND n.start=e.start AND n.id=e.plan ORDER BY segment DESC "
+      "LIMIT 1) FROM execution e {} WHERE wall_begin_ns>=?1 AND (wall_begin_ns, recording, begin)<(?2, ?3, "
+      "?4) AND ended<>?5 ORDER BY wall_begin_ns DESC, recording DESC, begin DESC LIMIT ?6",
+      has_index("execution_by_wall") ? "INDEXED BY execution_by_wall" : "");
+  const auto since = static_cast<std::int64_t>(std::min<std::uint64_t>(range.since_ns, INT64_MAX));
+  auto until = static_cast<std::int64_t>(std::min<std::uint64_t>(range.until_ns, INT64_MAX));
+  std::int64_t recording = INT64_MIN, began = INT64_MIN;  // of the last one; no row is before these
+  for (std::size_t read = at_a_time; read == at_a_time;) {
+    Statement statement(db_, sql.c_str());
+    statement << since << until << recording << began << kTimeMax << std::uint64_t{at_a_time};
+    for (read = 0;; ++read) {
+      auto more = statement.next();
+      if (!more) return more.error();
+      if (!*more) break;
+      recording = statement.integer(0);
+      until = statement.integer(1);
+      began = statement.integer(3);
+      v1::Execution message;
+      if (!message.ParseFromString(statement.text(2))) continue;
+      auto record = decode(message);
+      if (!record) continue;
+      ExecutionRow row;
+      row.recording = statement.number(0);
+      row.record = std::move(*record);
+      row.wall_begin_ns = statement.number(1);
+      row.plan_name = statement.text(4);
+      if (!visit(row)) return Ok{};
+    }
+  }
+  return Ok{};
 }
 
 // Those that began before `since` and ran then or later. Which of many ended since then is found by their

@@ -148,6 +148,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
       [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
   if (!recorder.ok()) return recorder.error();
   daemon->recorder_ = std::move(*recorder);
+  daemon->read_past_runs();
   daemon->answers_ = std::make_unique<ControlAnswers>(
       os, ControlAnswers::Sampling{daemon->options_, daemon->capture_}, *daemon->recorder_, *daemon->store_,
       daemon->counts_, [raw = daemon.get()](v1::DaemonStatus& out) { raw->add_cut_off(out); });
@@ -196,6 +197,17 @@ void Daemon::serve(int stop_fd, int reload_fd, const ReadOptions& read_options) 
   }
 }
 
+// Once, and only where a trigger asks for usual times.
+void Daemon::read_past_runs() {
+  const bool asked = std::ranges::any_of(
+      options_.triggers, [](const TriggerRule& rule) { return rule.slower_than_usual.has_value(); });
+  if (!asked || past_runs_ != nullptr) return;
+  const auto take = [this](const std::vector<PastRun>& runs) {
+    recorder_->run([&] { triggered_.triggers().know(runs); });
+  };
+  past_runs_ = std::make_unique<PastRunsReader>(options_.store, os_, take);
+}
+
 // Those of the triggers, by what else holds until a restart.
 Result<PreparedRates> Daemon::rates_after(const Options& read) {
   Options after = options_;
@@ -223,6 +235,7 @@ void Daemon::reload(const Result<Options>& read) {
     recorder_->set_untagged(options_.sampling.untagged_executions);
     recorder_->set_rules(options_.processes);
     if (triggers_change) recorder_->run([&] { triggered_.set(options_.triggers, std::move(*rates)); });
+    read_past_runs();
     spdlog::info(
         "the configuration was read again; changed: {}",
         changes.at_run_time.empty() ? "nothing" : fmt::format("{}", fmt::join(changes.at_run_time, ", ")));
@@ -271,6 +284,7 @@ Status Daemon::stop() {
   control_.reset();
   reports_.reset();
   compactor_.reset();
+  past_runs_.reset();
   recorder_->stop();
   // Two ways to the same: where they differ much, one of them is wrong on this host.
   const auto objects = recorder_->status().objects;

@@ -24,6 +24,7 @@
 #include "daemon/tailord/damage_log.h"
 #include "daemon/tailord/log_limiter.h"
 #include "daemon/tailord/options.h"
+#include "daemon/tailord/past_runs.h"
 #include "daemon/tailord/published_counts.h"
 #include "daemon/tailord/reports.h"
 #include "daemon/tailord/triggered_rates.h"
@@ -55,6 +56,7 @@ class Daemon {
   void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
   void log_damage(const std::string& text);            // any thread
   void reload(const Result<Options>& read);
+  void read_past_runs();
   Result<PreparedRates> rates_after(const Options& read);
   void cut_off(const std::string& why);
   void add_cut_off(v1::DaemonStatus& out);
@@ -79,6 +81,7 @@ class Daemon {
   std::unique_ptr<session::FunctionNamer> namer_;  // of what the store has
   std::unique_ptr<profile::TeeSink> sinks_;        // the store, the meter, the triggers and the namer
   std::unique_ptr<session::Recorder> recorder_;
+  std::unique_ptr<PastRunsReader> past_runs_;  // for triggered_, once a trigger needs them
   std::unique_ptr<ControlAnswers> answers_;
   std::unique_ptr<Compactor> compactor_;  // of the store
   std::unique_ptr<control::ControlServer> control_;

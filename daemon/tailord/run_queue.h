@@ -11,7 +11,7 @@
 
 namespace tailor::tailord {
 
-// The threads that run or could run, as the text of /proc/loadavg says (proc(5)). Nothing: it is no such text.
+// The threads that run or could run, as the text of /proc/loadavg says (proc(5)). Nothing: no such text.
 std::optional<std::uint64_t> runnable_threads(std::string_view loadavg);
 
 // One thread. The average of looks at the kernel's count: one look says little, and the kernel's own averages

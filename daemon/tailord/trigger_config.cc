@@ -103,7 +103,8 @@ class RuleReader {
     rule.wait = text("wait");
     const std::string given = text("wait-longer-than");
     if (given.empty()) {
-      if (!rule.wait.empty()) fail(*table_.get("wait"), "\"wait\" says which waits \"wait-longer-than\" means");
+      if (!rule.wait.empty())
+        fail(*table_.get("wait"), "\"wait\" says which waits \"wait-longer-than\" means");
       return;
     }
     const toml::node& at = *table_.get("wait-longer-than");

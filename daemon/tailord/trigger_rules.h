@@ -20,9 +20,9 @@ struct TriggerRule {
   std::optional<std::string> label_value;  // ... with this value, or with any
   std::optional<double> slower_than_usual =
       {};  // it runs for this multiple of the usual time of its fingerprint
-  // One of its threads was off the CPU for so long at a time, and waited for something. Where `wait` is empty:
-  // for a lock, or for what its engine has a name for. Else for this: a key of query::wait_key(), the engine's
-  // name ("Lock:transactionid"), or the part of it before the colon.
+  // One of its threads was off the CPU for so long at a time, and waited for something. Where `wait` is
+  // empty: for a lock, or for what its engine has a name for. Else for this: a key of query::wait_key(), the
+  // engine's name ("Lock:transactionid"), or the part of it before the colon.
   std::optional<TimeNs> wait_longer_than = {};
   std::string wait = {};
   // More threads of the host than this run or wait for a CPU (run_queue.h).

@@ -38,7 +38,8 @@ void Triggers::set(TriggerRules rules) {
   running_.clear();
   held_.clear();
   waiting_ = RecentlyUsed<Run, std::vector<std::size_t>>(kMostWaiting);
-  asks_waits_ = std::ranges::any_of(rules_, [](const auto& rule) { return rule.wait_longer_than.has_value(); });
+  asks_waits_ =
+      std::ranges::any_of(rules_, [](const auto& rule) { return rule.wait_longer_than.has_value(); });
   asks_run_queue_ =
       std::ranges::any_of(rules_, [](const auto& rule) { return rule.run_queue_above.has_value(); });
   counts_.clear();
@@ -49,12 +50,18 @@ void Triggers::set(TriggerRules rules) {
   });
 }
 
+// Of more queries than there is room for, those that ran last stay.
+void Triggers::know(const std::vector<PastRun>& runs) {
+  for (const PastRun& run : std::views::reverse(runs))
+    usual_.get(run.fingerprint).add(run.ended, run.elapsed);
+}
+
 void Triggers::on_process(const profile::ProcessRecord& process) {
   names_.get(process.process) = {process.engine_name.substr(0, kLongestProcessName),
                                  process.comm.substr(0, kLongestProcessName)};
 }
 
-// Of executions that bring neither their own id nor a text.
+// Of executions that bring neither an id of their query nor a text.
 void Triggers::on_plan(ProcessId process, TimeNs, const v1::Plan& plan) {
   store::ExecutionRow row;
   row.plan_name = plan.name();
@@ -74,8 +81,9 @@ void Triggers::on_execution(const profile::ExecutionRecord& execution) {
 std::string Triggers::fingerprint_of(const profile::ExecutionRecord& execution) {
   store::ExecutionRow row;
   row.record.labels = execution.labels;
-  if (!serve::label_of(row, "fingerprint").empty() || !serve::label_of(row, "query").empty())
-    return serve::fingerprint_of(row);
+  for (const char* key : {"fingerprint", "query_id", "query"}) {
+    if (!serve::label_of(row, key).empty()) return serve::fingerprint_of(row);
+  }
   const std::string* of_plan = plans_.find({execution.process, execution.plan});
   return of_plan == nullptr ? "" : *of_plan;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/profile/sink.h"
+#include "daemon/tailord/past_runs.h"
 #include "daemon/tailord/recently_used.h"
 #include "daemon/tailord/trigger_rules.h"
 #include "daemon/tailord/usual_time.h"
@@ -42,6 +43,8 @@ class Triggers : public profile::ProfileSink {
 
   // Other rules from now on. What is known of queries stays.
   void set(TriggerRules rules);
+  // Runs of before the start count for the usual times of their queries.
+  void know(const std::vector<PastRun>& runs);
 
   struct Fired {
     ProcessId process;

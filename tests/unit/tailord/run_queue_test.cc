@@ -39,7 +39,8 @@ TEST_F(RunQueueTest, IsTheAverageOfSeconds) {
   EXPECT_EQ(queue_.average(now), 8.0);
   say(1);
   EXPECT_EQ(queue_.average(now + RunQueue::kEvery / 2), 8.0) << "nobody looks so often";
-  for (const TimeNs end = now + RunQueue::kOver; now < end; now += RunQueue::kEvery) (void)queue_.average(now);
+  const TimeNs end = now + RunQueue::kOver;
+  for (; now < end; now += RunQueue::kEvery) (void)queue_.average(now);
   const auto after = queue_.average(now + RunQueue::kEvery);
   ASSERT_TRUE(after);
   EXPECT_EQ(*after, 0.0) << "what was long ago does not count";
