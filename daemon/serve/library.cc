@@ -118,7 +118,8 @@ bool Page::take(store::ExecutionRow row) {
     list_.more = true;
     return false;
   }
-  bytes_ += sizeof row + row.plan_name.size() + row.cgroup.size() + row.record.error.size();
+  bytes_ += sizeof row + row.plan_name.size() + row.cgroup.size() + row.rate_why.size() +
+            row.record.error.size();
   for (const auto& [key, value] : row.record.labels) bytes_ += 64 + key.size() + value.size();
   list_.rows.push_back(std::move(row));
   return true;
@@ -152,6 +153,21 @@ Error ambiguous(const std::string& prefix, const ExecutionId& one, const Executi
                   query::hex(one), query::hex(other)));
 }
 
+namespace {
+
+// The first other rate of its process while it ran, as the catalogue of a store says it.
+void set_rate(const profile::RecordingInfo& info, store::ExecutionRow& row) {
+  for (const profile::RateSpan& span : info.rates) {
+    if (span.process != row.record.process || span.from > row.record.end || span.to < row.record.begin)
+      continue;
+    row.frequency = span.frequency;
+    row.rate_why = span.why;
+    return;
+  }
+}
+
+}  // namespace
+
 std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::size_t limit) {
   std::map<query::InProcess<ExecutionHandle>, store::ExecutionCost> costs;
   for (const auto& [key, cell] : profile.cells()) {
@@ -179,6 +195,7 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::siz
       row.engine = process->second.engine_name;
       row.cgroup = process->second.cgroup;
     }
+    set_rate(info, row);
     rows.push_back(std::move(row));
   }
   return rows;

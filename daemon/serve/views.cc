@@ -244,6 +244,10 @@ void add_cgroup(const std::string& cgroup, Json& out) {
   out["container"] = names.container;
 }
 
+Json rate_of_row(const store::ExecutionRow& row) {
+  return row.frequency == 0 ? Json() : Json{{"hz", row.frequency}, {"why", row.rate_why}};
+}
+
 }  // namespace
 
 Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord* process) {
@@ -264,6 +268,7 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
     out["engine"] = row.engine;
   }
   if (!row.cgroup.empty()) add_cgroup(row.cgroup, out);
+  if (row.frequency != 0) out["rate"] = rate_of_row(row);
   out["began_ms"] = to_ms(row.wall_begin_ns);
   out["began_wall_ns"] = row.wall_begin_ns;
   out["running"] = e.end == kTimeMax;
@@ -341,6 +346,7 @@ Json list_json(const ExecutionList& list, const GoneList& gone,
     json["comm"] = list.rows[i].comm;  // here also where they are not known
     json["engine"] = list.rows[i].engine;
     add_cgroup(list.rows[i].cgroup, json);
+    json["rate"] = rate_of_row(list.rows[i]);
     json["began"] = rfc3339_json(list.rows[i].wall_begin_ns);
   }
   out["more"] = list.more;

@@ -40,13 +40,16 @@ CREATE TABLE entry(recording INTEGER, pid INTEGER, start INTEGER, kind INTEGER, 
 CREATE TABLE use(data INTEGER, dictionary INTEGER, PRIMARY KEY(data, dictionary)) WITHOUT ROWID;
 )sql";
 
-// Made where a writer finds them missing: programs can use a catalogue without them, and older ones one with
-// them.
+// And the table of rates. Made where a writer finds them missing: programs can use a catalogue without them,
+// and older ones one with them.
 std::string indexes() {
   return "CREATE INDEX IF NOT EXISTS execution_by_wall ON execution(wall_begin_ns, recording, begin);"
          "CREATE INDEX IF NOT EXISTS execution_running ON execution(recording) WHERE ended=" +
          std::to_string(kTimeMax) +
-         ";CREATE INDEX IF NOT EXISTS execution_killed ON execution(recording) WHERE " + killed_condition();
+         ";CREATE INDEX IF NOT EXISTS execution_killed ON execution(recording) WHERE " + killed_condition() +
+         ";CREATE TABLE IF NOT EXISTS rate(recording INTEGER, pid INTEGER, start INTEGER, since INTEGER, "
+         "until INTEGER, frequency INTEGER, why TEXT, PRIMARY KEY(recording, pid, start, since)) WITHOUT "
+         "ROWID";
 }
 
 // An error that names the file already stays as it is.
@@ -262,6 +265,17 @@ Status Catalogue::put_entry(RecordingNumber recording, const EntryKey& key, std:
   return statement.run_and_reset();
 }
 
+Status Catalogue::put_rate(RecordingNumber recording, const profile::RateSpan& span) {
+  auto known = has("table", "rate");
+  if (!known) return known.error();
+  if (!*known) return Ok{};  // a full disk had no room for the table
+  const std::string why = to_utf8(span.why);
+  Statement statement(db_, "INSERT OR REPLACE INTO rate VALUES(?,?,?,?,?,?,?)");
+  statement << recording << span.process.pid << span.process.start << span.from << span.to << span.frequency
+            << std::string_view(why);
+  return statement.run();
+}
+
 Status Catalogue::put_use(std::uint64_t data, std::uint64_t dictionary) {
   Statement statement(db_, "INSERT OR IGNORE INTO use VALUES(?,?)");
   statement << data << dictionary;
@@ -314,7 +328,15 @@ Status Catalogue::drop_executions_without_data(RecordingNumber recording) {
                                 : "DELETE FROM execution WHERE recording=?1 AND begin<?2 AND ended<?2");
   statement << recording;
   if (!none) statement << left.integer(1);
-  return statement.run();
+  if (auto ok = statement.run(); !ok) return ok;
+  auto known = has("table", "rate");
+  if (!known) return known.error();
+  if (!*known) return Ok{};
+  Statement rates(db_, none ? "DELETE FROM rate WHERE recording=?1"
+                            : "DELETE FROM rate WHERE recording=?1 AND until<?2");
+  rates << recording;
+  if (!none) rates << left.integer(1);
+  return rates.run();
 }
 
 Result<std::vector<SegmentRow>> Catalogue::segments() const {

@@ -52,6 +52,9 @@ struct ExecutionRow {
   ExecutionCost cost;
   std::string comm, engine;  // of its process; both empty: not known
   std::string cgroup = {};   // of its process; empty: not known
+  // While it ran, for some of the time at least, its process was sampled so often, and why; 0: as configured.
+  std::uint64_t frequency = 0;
+  std::string rate_why = {};
 };
 
 // The error of executions whose recorder was killed.
@@ -135,6 +138,8 @@ class Catalogue {
   Status put_owner(RecordingNumber recording, ProcessId process, std::uint32_t uid);
   // Nothing: not known.
   Result<std::optional<std::uint32_t>> owner(RecordingNumber recording, ProcessId process) const;
+  // A process was sampled at another rate. What was said of the same begin before is replaced.
+  Status put_rate(RecordingNumber recording, const profile::RateSpan& span);
   // Samples or activity of data segment `data` name what lies in dictionary segment `dictionary`.
   Status put_use(std::uint64_t data, std::uint64_t dictionary);
   // The same of all data segments of the recording that may hold samples of `since` or later.
@@ -150,9 +155,9 @@ class Catalogue {
   // The same, at most `limit`.
   Result<std::vector<ExecutionRow>> executions(std::size_t limit, const WallRange& range = {}) const;
   // Those that began in the range (without `ran_since`) and have ended, newest first, until `visit` says
-  // false; workers too. Costs and names of processes are left out. Whoever writes may write after each
-  // `at_a_time` (at least 1); where this cuts between some of one recording that began in the same nanosecond,
-  // the others of these are passed over.
+  // false; workers too. Costs and names of processes are left out. A writer gets its turn after each
+  // `at_a_time` (at least 1). Where this cuts between some of one recording that began in the same
+  // nanosecond, others of these are passed over.
   Status visit_ended(const WallRange& range, std::size_t at_a_time,
                      const std::function<bool(const ExecutionRow&)>& visit) const;
   // Those whose id begins with the hexadecimal digits `prefix`, by id; at most two ids are returned. Where
@@ -213,6 +218,7 @@ class Catalogue {
   // Whether this catalogue has the index or table: one that an older program wrote has fewer.
   // No index where it cannot be read: what is asked next says so.
   bool has_index(const char* name) const;
+  std::string rate_column() const;
   Result<bool> has(const char* type, const char* name) const;
   // For visit_rows().
   std::string earlier_ones(std::uint64_t since, std::uint64_t until) const;

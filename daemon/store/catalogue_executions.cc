@@ -1,5 +1,6 @@
 // Which executions a catalogue knows.
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <utility>
 
@@ -19,6 +20,14 @@ void set_process_names(const std::string& name, ExecutionRow& row) {
   if (end < name.size()) row.engine = name.substr(end + 1);
 }
 
+// The reverse of Catalogue::rate_column().
+void set_rate(const std::string& text, ExecutionRow& row) {
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string::npos) return;
+  (void)std::from_chars(text.data(), text.data() + blank, row.frequency);
+  row.rate_why = text.substr(blank + 1);
+}
+
 }  // namespace
 
 Result<bool> Catalogue::has(const char* type, const char* name) const {
@@ -30,6 +39,15 @@ Result<bool> Catalogue::has(const char* type, const char* name) const {
 bool Catalogue::has_index(const char* name) const {
   const auto found = has("index", name);
   return found && *found;
+}
+
+// "997 trigger slow", of the first other rate of the process while the execution ran. A catalogue of an older
+// program does not know rates.
+std::string Catalogue::rate_column() const {
+  const auto known = has("table", "rate");
+  if (!known || !*known) return "''";
+  return "(SELECT frequency||' '||why FROM rate r WHERE r.recording=e.recording AND r.pid=e.pid AND "
+         "r.start=e.start AND r.since<=e.ended AND r.until>=e.begin ORDER BY since LIMIT 1)";
 }
 
 Status Catalogue::visit_rows(const std::string& from, const std::string& argument,
@@ -45,9 +63,8 @@ Status Catalogue::visit_rows(const std::string& from, const std::string& argumen
       "LIMIT 1), (SELECT name FROM entry n WHERE n.kind=1 AND n.recording=e.recording AND n.pid=e.pid AND "
       "n.start=e.start AND n.name<>'' ORDER BY segment DESC LIMIT 1), (SELECT name FROM entry n WHERE "
       "n.kind=4 AND n.recording=e.recording AND n.pid=e.pid AND n.start=e.start ORDER BY segment DESC LIMIT "
-      "1) "
-      "FROM execution e " +
-      from;
+      "1), " +
+      rate_column() + " FROM execution e " + from;
   Statement statement(db_, sql.c_str());
   statement << std::string_view(argument);
   for (;;) {
@@ -67,6 +84,7 @@ Status Catalogue::visit_rows(const std::string& from, const std::string& argumen
                      {}};
     set_process_names(statement.text(6), row);
     row.cgroup = statement.text(7);
+    set_rate(statement.text(8), row);
     if (!visit(std::move(row))) return Ok{};
   }
 }

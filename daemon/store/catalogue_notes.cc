@@ -14,6 +14,21 @@ void CatalogueNotes::recording(const profile::RecordingInfo& info) {
   for (const profile::Source& source : info.sources) {
     if (source.unit == profile::Unit::kNsOnCpu) cpu_sources_.insert(source.index);
   }
+  rates(info.rates);
+}
+
+// Each recording tells all of them again and again: what has changed is noted.
+void CatalogueNotes::rates(const std::vector<profile::RateSpan>& spans) {
+  std::map<RateKey, TimeNs> told;
+  for (const profile::RateSpan& span : spans) {
+    const RateKey key{span.process, span.from};
+    told[key] = span.to;
+    const auto before = told_rates_.find(key);
+    if (before != told_rates_.end() && before->second == span.to) continue;
+    noted_.rates[key] = span;
+    noted_.text_bytes += span.why.size();
+  }
+  told_rates_ = std::move(told);
 }
 
 void CatalogueNotes::owner(ProcessId process, std::optional<std::uint32_t> uid) {
@@ -117,6 +132,9 @@ Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const
   for (const auto& [process, uid] : noted_.owners) {
     if (auto ok = catalogue.put_owner(place.recording, process, uid); !ok) return ok;
   }
+  for (const auto& [key, span] : noted_.rates) {
+    if (auto ok = catalogue.put_rate(place.recording, span); !ok) return ok;
+  }
   if (auto ok = write_entries(catalogue, place, left_out); !ok) return ok;
   if (auto ok = write_executions(catalogue, place, left_out); !ok) return ok;
   if (left_out.executions + left_out.names > 0) {
@@ -160,6 +178,7 @@ void CatalogueNotes::add(CatalogueNotes&& later) {
     std::string& known = noted_.entries[key];
     if (!name.empty()) known = std::move(name);
   }
+  for (auto& [key, span] : more.rates) noted_.rates[key] = std::move(span);
   // What was said first counts.
   noted_.owners.merge(more.owners);
   noted_.new_uses.merge(more.new_uses);
@@ -173,6 +192,7 @@ std::size_t CatalogueNotes::bytes() const {
          noted_.costs.size() * (sizeof(ExecutionCost) + kNode) +
          noted_.entries.size() * (sizeof(std::string) + kNode) +
          noted_.new_uses.size() * (sizeof(EntryKey) + kNode) +
+         noted_.rates.size() * (sizeof(profile::RateSpan) + kNode) +
          noted_.owners.size() * (sizeof(ProcessId) + kNode);
 }
 

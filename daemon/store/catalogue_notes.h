@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/profile/sink.h"
 #include "daemon/store/catalogue.h"
@@ -54,7 +55,8 @@ class CatalogueNotes {
   Status write(Catalogue& catalogue, const NotePlace& place) const;
   void forget() { noted_ = {}; }
   bool is_empty() const {
-    return rows() == 0 && noted_.owners.empty() && noted_.costs.empty() && noted_.new_uses.empty();
+    return rows() == 0 && noted_.owners.empty() && noted_.rates.empty() && noted_.costs.empty() &&
+           noted_.new_uses.empty();
   }
   // Executions and names that write() enters.
   std::size_t rows() const { return noted_.executions.size() + noted_.entries.size(); }
@@ -68,14 +70,18 @@ class CatalogueNotes {
 
  private:
   void use(const EntryKey& key);
+  void rates(const std::vector<profile::RateSpan>& spans);
   Status write_entries(Catalogue& catalogue, const NotePlace& place, RemovedOfUser& left_out) const;
   Status write_executions(Catalogue& catalogue, const NotePlace& place, RemovedOfUser& left_out) const;
+
+  using RateKey = std::pair<ProcessId, TimeNs>;  // its process, and its begin
 
   struct Noted {
     std::map<ExecutionKey, profile::ExecutionRecord> executions;
     std::map<ExecutionKey, ExecutionCost> costs;
     std::map<EntryKey, std::string> entries;
     std::map<ProcessId, std::uint32_t> owners;
+    std::map<RateKey, profile::RateSpan> rates;
     std::set<EntryKey> new_uses;
     TimeNs late_since = kTimeMax;
     std::size_t text_bytes = 0;  // of labels, errors and names; what was noted twice counts twice
@@ -83,7 +89,8 @@ class CatalogueNotes {
 
   std::shared_ptr<const profile::RecordingInfo> info_;
   std::set<std::uint16_t> cpu_sources_;
-  std::set<EntryKey> known_uses_;  // of this data segment
+  std::set<EntryKey> known_uses_;         // of this data segment
+  std::map<RateKey, TimeNs> told_rates_;  // until when, of those that the recording told last
   Noted noted_;
 };
 

@@ -89,6 +89,10 @@ with tempfile.TemporaryDirectory() as folder:
                   f"the process of a query that stands still is raised: {raised}")
             wait_for("it is over by itself", lambda: not rate(pid))
             check(trigger("slow")[0] == 1, "the trigger fired once")
+            listed = json.loads(daemon.tailor("list", "--json", "--limit", 100000))["executions"]
+            marks = [row["rate"] for row in listed if row["pid"] == pid and row["rate"]]
+            check(marks and all(mark["hz"] == 997 and "trigger slow" in mark["why"] for mark in marks), f"executions are marked: {marks[:3]}")
+            check(not all(row["rate"] for row in listed), "and not all of them")
             check(re.search(r"trigger              slow: fired 1 time(,|$)", daemon.tailor("status"), re.MULTILINE), "status says so in words")
             engines[0].send_signal(signal.SIGSTOP)
             time.sleep(3)

@@ -115,6 +115,13 @@ std::string query_text(const std::string& name, const std::string& sql, bool asc
   return query;
 }
 
+// "997 Hz (trigger slow): "; what exactly held is in reports and in JSON. "": it was sampled as configured.
+std::string raised_text(const store::ExecutionRow& row, bool ascii) {
+  if (row.frequency == 0) return {};
+  return fmt::format("{} Hz ({}): ", row.frequency,
+                     escape_line(row.rate_why.substr(0, row.rate_why.find(": ")), ascii));
+}
+
 std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, const Terminal& terminal) {
   const std::vector<store::ExecutionRow>& rows = list.rows;
   double most_samples = 0, most_rows = 0;
@@ -135,6 +142,7 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
   for (const store::ExecutionRow& row : rows) {
     const profile::ExecutionRecord& e = row.record;
     std::string query = runs_text(e) + query_text(row.plan_name, label(e, "query"), terminal.ascii);
+    query.insert(0, raised_text(row, terminal.ascii));
     if (!e.error.empty()) query = fmt::format("failed: {}; {}", escape_line(e.error, terminal.ascii), query);
     out += table.row(
         {query::local_time(row.wall_begin_ns, now_ns), query::hex(e.id).substr(0, 12), elapsed_text(e),

@@ -110,5 +110,30 @@ TEST(FileLibrary, ExecutionsAreChosenByTheCgroupOfTheirProcess) {
       << nothing.error().message;
 }
 
+TEST(FileLibrary, ExecutionsSayThatTheirProcessHadAnotherRate) {
+  const auto row_with = [](std::vector<profile::RateSpan> rates) {
+    const std::string bytes = test::profile_bytes([&](profile::ProfileSink& sink) {
+      test::give_profile(sink, 2);
+      profile::RecordingInfo info;
+      info.start = test::kSampleStart;
+      info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false});
+      info.rates = std::move(rates);
+      sink.on_recording(info);
+    });
+    return rows_of(test::load(bytes)).at(0);
+  };
+  constexpr TimeNs kBegin = test::kSampleStart;
+  const ProcessId other{1, 1};
+  const auto raised = row_with({{other, kBegin, kTimeMax, 11, "tailor rate"},
+                                {test::kSampleProcess, kBegin, kTimeMax, 997, "trigger slow"}});
+  EXPECT_EQ(raised.frequency, 997u);
+  const Json json = execution_json(raised, nullptr);
+  EXPECT_EQ(json["rate"]["hz"], 997);
+  EXPECT_EQ(json["rate"]["why"], "trigger slow");
+  const auto before = row_with({{test::kSampleProcess, kBegin - 20, kBegin - 10, 997, "trigger slow"}});
+  EXPECT_EQ(before.frequency, 0u);
+  EXPECT_FALSE(execution_json(before, nullptr).contains("rate"));
+}
+
 }  // namespace
 }  // namespace tailor::serve

@@ -50,6 +50,41 @@ TEST_F(StoreTest, ExecutionsHaveTheCgroupOfTheirProcess) {
   EXPECT_EQ(read(recording).executions[0].cgroup, process.cgroup);
 }
 
+TEST_F(StoreTest, ExecutionsHaveTheRateOfTheirProcess) {
+  auto writer = open();
+  test::give_profile(*writer, 1);
+  ASSERT_TRUE(writer->flush());
+  const ExecutionRow as_configured = read(writer->recording()).executions[0];
+  EXPECT_EQ(as_configured.frequency, 0u);
+  profile::RecordingInfo info;
+  info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false});
+  const TimeNs begin = as_configured.record.begin;
+  const ProcessId other{1, 1};
+  // Before it, of another process, and of it.
+  info.rates = {{test::kSampleProcess, begin - 20, begin - 10, 11, "tailor rate"},
+                {other, begin, kTimeMax, 13, "tailor rate"},
+                {test::kSampleProcess, begin, kTimeMax, 997, "trigger slow: a query ran"}};
+  writer->on_recording(info);
+  ASSERT_TRUE(writer->flush());
+  const auto look = [&](RecordingNumber recording) {
+    const ExecutionRow row = read(recording).executions[0];
+    EXPECT_EQ(row.frequency, 997u);
+    EXPECT_EQ(row.rate_why, "trigger slow: a query ran");
+  };
+  look(writer->recording());
+  // It is over, but it was so while the execution ran.
+  info.rates.back().to = begin + 1;
+  writer->on_recording(info);
+  ASSERT_TRUE(writer->finish());
+  look(writer->recording());
+  // The same of a catalogue that is made anew.
+  const RecordingNumber recording = writer->recording();
+  writer.reset();
+  std::filesystem::remove(catalogue_path(directory_));
+  ASSERT_NE(open(), nullptr);
+  look(recording);
+}
+
 TEST_F(StoreTest, FindsExecutionsByWallClock) {
   auto writer = open();
   test::give_profile(*writer, 1);
