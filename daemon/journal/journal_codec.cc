@@ -114,6 +114,7 @@ pipeline::KnownProcess decode(const v1::KnownProcess& in) {
   for (const v1::MemoryMapping& mapping : in.memory()) out.memory.push_back(decode(mapping));
   if (in.since_ns() != 0) out.since = in.since_ns();
   out.more = in.more();
+  out.rules = in.rules();
   return out;
 }
 

@@ -70,6 +70,7 @@ void JournalWriter::on_known_process(const pipeline::KnownProcess& process) {
   out.set_cgroup(process.cgroup);
   if (process.since != kTimeMin) out.set_since_ns(process.since);
   out.set_more(process.more);
+  out.set_rules(process.rules);
   write();
 }
 

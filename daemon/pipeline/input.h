@@ -33,6 +33,7 @@ struct KnownProcess {
   std::vector<MemoryMapping> memory = {};             // all of it, where samples have data addresses
   TimeNs since = kTimeMin;  // records tell what it mapped from then on; kTimeMin: from when this is told
   bool more = false;        // of its mappings and memory: they are told in parts, and this is not the last
+  std::string rules = {};   // the rule file that the configuration names for it; "": what is known stays
 };
 
 // The events that sampled a process were closed, and everything their rings held was handed over.

@@ -43,6 +43,7 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   ProcessEntry& entry = table_.get(process.process, now_);
   entry.record.comm = process.comm;
   entry.record.cgroup = process.cgroup;
+  if (!process.rules.empty()) entry.record.rules = process.rules;
   entry.record_changed = true;
   mappings_.seen(entry, process, now_);
   if (process.agent_thread == 0) return;

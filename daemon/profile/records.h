@@ -82,6 +82,8 @@ struct ProcessRecord {
   TimeNs forked = 0;
   std::vector<std::string> agent_notices = {};  // what its agent said of how it is used; may hold anything
   std::optional<std::uint32_t> uid = {};        // of the process when it registered; none: not known
+  // The rule file that the configuration names for it (docs/rules.md), as it is there; "": none.
+  std::string rules = {};
 };
 
 struct AddedRuns;  // added_runs.h

@@ -31,6 +31,9 @@ enum class NamesFrom {
 struct SampleRule {
   ProcessMatch match;
   NamesFrom names = NamesFrom::kAuto;
+  // The file of rules for functions that reports show its operators by (docs/rules.md): an absolute path, or
+  // the name of an installed one. Empty: none. Nobody reads it here.
+  std::string rules = {};
   bool operator==(const SampleRule&) const = default;
 };
 

@@ -19,6 +19,7 @@ struct Origin {
   bool on_request = false;
   bool by_rule = false;                // it has not registered
   NamesFrom names = NamesFrom::kAuto;  // of its generated code, where it has no agent
+  std::string rules = {};              // as SampleRule
 };
 
 // How a process is sampled.

@@ -113,7 +113,8 @@ void RuleFollower::sample_chosen() {
     }
     waits_ = !sampled_.may_open(capture_);
     if (waits_) return;
-    Status opened = sampled_.open_running(*process, capture_, {.by_rule = true, .names = rule->names});
+    Status opened = sampled_.open_running(*process, capture_,
+                                          {.by_rule = true, .names = rule->names, .rules = rule->rules});
     if (!opened.ok()) {
       sampled_.states().apply(*process, SamplingEvent::kRefuse);
       if (opened.error().code != ESRCH) on_problem_({*process, opened.error().message});

@@ -100,6 +100,7 @@ Status SampledProcesses::open(const pipeline::KnownProcess& process, const captu
   if (!note.empty()) attached->notes.push_back(note);
   pipeline::KnownProcess known = process;
   known.cgroup = cgroup_of(parts_.os.proc(), id.pid);
+  known.rules = origin.rules;
   parts_.input.on_known_process(known);
   if (on_opened_) on_opened_(known);
   // What a program maps from its begin on is in the rings.

@@ -179,6 +179,7 @@ void encode(const profile::ProcessRecord& in, v1::ProcessInfo& out) {
   out.set_cgroup(to_utf8(in.cgroup));
   for (const std::string& notice : in.agent_notices) out.add_agent_notices(to_utf8(notice));
   if (in.uid) out.set_uid(*in.uid);
+  out.set_rules(to_utf8(in.rules));
   if (in.parent == ProcessId{}) return;
   set_process(*out.mutable_parent(), in.parent);
   out.set_forked(in.forked);
@@ -198,7 +199,8 @@ Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in) {
                                 get_process(in.parent()),
                                 in.forked(),
                                 {in.agent_notices().begin(), in.agent_notices().end()},
-                                in.has_uid() ? std::optional(in.uid()) : std::nullopt};
+                                in.has_uid() ? std::optional(in.uid()) : std::nullopt,
+                                in.rules()};
 }
 
 void encode(const profile::ExecutionRecord& in, v1::Execution& out) {

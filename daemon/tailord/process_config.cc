@@ -19,7 +19,8 @@ using session::ProcessMatch;
 
 constexpr std::array<std::string_view, 2> kKeys = {"ignore", "sample"};
 constexpr std::array<std::string_view, 3> kMatchKeys = {"cgroup", "executable", "uid"};
-constexpr std::array<std::string_view, 4> kRuleKeys = {"cgroup", "executable", "names", "uid"};
+constexpr std::array<std::string_view, 5> kRuleKeys = {"cgroup", "executable", "names", "rules", "uid"};
+constexpr std::size_t kLongestRulesPath = 4096;
 const std::map<std::string, NamesFrom> kNames = {{"auto", NamesFrom::kAuto},
                                                  {"functions", NamesFrom::kFunctions},
                                                  {"jitdump", NamesFrom::kJitdump},
@@ -89,6 +90,14 @@ void read_sampled(const toml::node& each, session::ProcessRules& rules, const On
       return wrong(table->get("names")->source(),
                    fmt::format("\"names\" is one of auto, jitdump, perf-map, functions, not \"{}\"", *names));
     rule.names = found->second;
+  }
+  if (const auto file = text_of(*table, "rules", wrong)) {
+    const toml::node& at = *table->get("rules");
+    if (!file->starts_with('/') && file->find('/') != std::string::npos)
+      return wrong(at.source(), "\"rules\" is an absolute path, or the name of an installed rule file");
+    if (file->size() > kLongestRulesPath)
+      return wrong(at.source(), fmt::format("a path has {} bytes at most", kLongestRulesPath));
+    rule.rules = *file;
   }
   auto match = read_match(*table, wrong);
   if (!match) return;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/plan_report.h"
@@ -128,6 +131,31 @@ int run_rules(ReportOptions options) {
   return show(chosen->profile, *report, options.choice);
 }
 
+// The rule file that the configuration of the daemon names for what is shown; "": none, or several.
+std::string configured_rules(const serve::View& view) {
+  std::set<std::string> found;
+  for (const auto& [key, cell] : view.profile.cells()) {
+    if (view.selection.process && key.process != *view.selection.process) continue;
+    const auto process = view.profile.processes().find(key.process);
+    found.insert(process == view.profile.processes().end() ? "" : process->second.rules);
+  }
+  return found.size() == 1 ? *found.begin() : "";
+}
+
+// Of processes that have no plan.
+int run_without_plan(const ReportOptions& options, const serve::View& view) {
+  ReportOptions by_rules = options;
+  by_rules.rules = configured_rules(view);
+  // Options of the report of functions ask for that one.
+  if (by_rules.rules.empty() || !refuse_of_functions(options)) return run_functions(options);
+  if (const auto text = read_text(find_rules(by_rules.rules)); !text) {
+    warn(fmt::format("{}; the configuration names this rule file: without it, functions are shown",
+                     text.error().message));
+    return run_functions(options);
+  }
+  return run_rules(std::move(by_rules));
+}
+
 // Whether nothing says which part of the store is meant.
 bool chooses_nothing(const Choice& choice) {
   return choice.what.empty() && choice.execution.empty() && !choice.has_last && !choice.filter.any() &&
@@ -184,7 +212,7 @@ int run_plans(const ReportOptions& options) {
   }
   auto report = query::plan_report(profile, chosen->selection);
   if (!report) return complain(report.error());
-  if (options.level.empty() && only_functions(profile, *report)) return run_functions(options);
+  if (options.level.empty() && only_functions(profile, *report)) return run_without_plan(options, *chosen);
   if (Status ok = refuse_of_functions(options); !ok) return complain(ok.error());
   if (!head->empty() || !choice.filter.fingerprint.empty()) query::unite_plans(*report);
   return show(profile, *report, choice, *head);

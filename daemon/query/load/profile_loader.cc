@@ -58,7 +58,8 @@ bool ProfileLoader::may_keep(const ProfileShares::Item& item, std::size_t bytes)
 
 void ProfileLoader::on_process(const profile::ProcessRecord& process) {
   std::size_t bytes = sizeof process + process.comm.size() + process.engine_name.size() +
-                      process.engine_version.size() + process.agent_version.size() + process.cgroup.size();
+                      process.engine_version.size() + process.agent_version.size() + process.cgroup.size() +
+                      process.rules.size();
   for (const std::string& notice : process.agent_notices) bytes += sizeof(std::string) + notice.size();
   const bool whole = may_keep({process.process, Said::kNames, kProcesses, 0}, bytes);
   if (measures_) return;
@@ -68,7 +69,7 @@ void ProfileLoader::on_process(const profile::ProcessRecord& process) {
   if (!whole) {
     // That it was there is known all the same.
     kept.agent_notices.clear();
-    for (std::string* name : {&kept.engine_name, &kept.engine_version, &kept.agent_version}) {
+    for (std::string* name : {&kept.engine_name, &kept.engine_version, &kept.agent_version, &kept.rules}) {
       if (name->size() > kShortName) name->clear();
     }
   }

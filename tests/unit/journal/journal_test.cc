@@ -36,6 +36,7 @@ void act(pipeline::Input& input, int turns = 300) {
                   {0x5000, 0x1000, true, false, true, true, ""}};
   known.since = ms(1) / 2;
   known.more = true;
+  known.rules = "duckdb";
   input.on_known_process(known);
   script.hello(process, 1, ms(1));
   script.load(process, ms(2), test::small_plan(1));

@@ -105,6 +105,18 @@ TEST_F(Mappings, ALookThatTookLongEndsNothingThatIsNewer) {
   EXPECT_EQ(told(), (Told{"90 /tmp/new.so 5", "50 /bin/engine 1", "50 /tmp/old.so 5"}));
 }
 
+// The first look is told by whoever knows the configuration, later ones are not.
+TEST_F(Mappings, ALaterLookKeepsTheRuleFileOfTheProcess) {
+  KnownProcess known{{42, 7}, "engine"};
+  known.rules = "duckdb";
+  pipeline.on_known_process(known);
+  known.rules.clear();
+  pipeline.on_known_process(known);
+  script.sample(42, 42, ms(6), 0x1000);
+  read();
+  EXPECT_EQ(sink.last.rules, "duckdb");
+}
+
 // All of a later look is taken at once, when its last part is there: what no part has is gone.
 TEST_F(Mappings, ALaterLookInPartsIsOne) {
   KnownProcess known{{42, 7}, "engine"};

@@ -37,6 +37,7 @@ executable = "python3"
 cgroup = "/system.slice/etl.service"
 uid = 990
 names = "perf-map"
+rules = "/etc/tailor/rules/etl.toml"
 )");
   EXPECT_THAT(r.problems, IsEmpty());
   ASSERT_EQ(r.rules.ignore.size(), 3u);
@@ -47,6 +48,8 @@ names = "perf-map"
   EXPECT_EQ(r.rules.sample[0].names, NamesFrom::kAuto);
   EXPECT_EQ(r.rules.sample[1].names, NamesFrom::kPerfMap);
   EXPECT_EQ(r.rules.sample[1].match.uid, 990u);
+  EXPECT_EQ(r.rules.sample[0].rules, "");
+  EXPECT_EQ(r.rules.sample[1].rules, "/etc/tailor/rules/etl.toml");
 }
 
 TEST(ProcessConfig, EverythingThatIsWrongIsToldWithItsLine) {
@@ -64,6 +67,9 @@ names = "magic"
 cgroup = "system.slice"
 [[processes.sample]]
 names = "auto"
+[[processes.sample]]
+executable = "python3"
+rules = "rules/duckdb.toml"
 )");
   EXPECT_THAT(r.problems,
               testing::UnorderedElementsAre(
@@ -71,7 +77,8 @@ names = "auto"
                   HasSubstr("3: \"ignore\" lists"), HasSubstr("3: a rule needs one of"),
                   HasSubstr("5: \"executable\" is a text"), HasSubstr("4: a rule needs one of"),
                   HasSubstr("7: \"uid\" is the number"), HasSubstr("10: \"names\" is one of"),
-                  HasSubstr("12: a cgroup begins with"), HasSubstr("13: a rule needs one of")));
+                  HasSubstr("12: a cgroup begins with"), HasSubstr("13: a rule needs one of"),
+                  HasSubstr("17: \"rules\" is an absolute path")));
   EXPECT_THAT(r.rules.ignore, IsEmpty());
   EXPECT_THAT(r.rules.sample, IsEmpty());
 }
