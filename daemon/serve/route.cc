@@ -261,8 +261,8 @@ Result<Request> ask_view(std::string_view named, Taker& take) {
   if (chooses(choice)) {
     if (target->what != Target::What::kAll)
       take.fail(
-          "since, until, process_name, cgroup, label, fingerprint and min_elapsed_ms choose among executions: "
-          "ask for executions/all");
+          "since, until, process_name, cgroup, label, fingerprint and min_elapsed_ms choose among "
+          "executions: ask for executions/all");
     *target = {Target::What::kFiltered, 0, {}, std::move(choice)};
   }
   ViewRequest request{*target, {}, take_kind(take)};

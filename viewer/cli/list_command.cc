@@ -58,8 +58,8 @@ std::string who_text(const profile::ExecutionRecord& e, bool ascii) {
   return out;
 }
 
-// A table whose last column, mostly the query, has the rest of the line. A narrow terminal has the first columns
-// only that are worth their room.
+// A table whose last column, mostly the query, has the rest of the line. A narrow terminal has the first
+// columns only that are worth their room.
 class ListTable {
  public:
   explicit ListTable(const Terminal& terminal, std::string_view last = "query")
