@@ -76,6 +76,14 @@ with Daemon() as daemon:
     with_label = [row["id"] for row in rows if row["labels"].get(label[0]) == label[1]]
     check(ids(daemon.tailor("list", "--json", "--label", f"{label[0]}={label[1]}")) == with_label, f"--label {label[0]}=...")
     check(ids(daemon.tailor("list", "--json", "--label", "tenant=nobody")) == [], "--label of nobody")
+    # Where the host has no unified hierarchy, or lets nobody sample, no cgroup is known.
+    if cgroup := rows[0]["cgroup"]:
+        for pattern in (cgroup, "*" + cgroup[1:]):
+            check(len(ids(daemon.tailor("list", "--json", "--cgroup", pattern))) == 7, f"--cgroup {pattern}")
+        check(ids(daemon.tailor("list", "--json", "--cgroup", cgroup + "/nowhere")) == [], "--cgroup of nobody")
+        groups = json.loads(daemon.tailor("list", "--by", "cgroup", "--json"))["groups"]
+        check([(each["name"], each["executions"]) for each in groups] == [(cgroup, 7)], f"--by cgroup: {groups}")
+        check(daemon.tailor("list", "--by", "cgroup").count("\n") == 2, "--by as text")
     page = json.loads(daemon.tailor("list", "--json", "--limit", "2"))
     check(len(page["executions"]) == 2 and page["more"], "--limit says that there are more")
 
