@@ -31,14 +31,13 @@ class Gone {
   // Summaries come newest first.
   void take(const store::Summary& summary) {
     for (const auto& [key, sum] : summary.costs) {
-      if (key.fingerprint.empty() || !concerns(key.hour, key.uid, key.fingerprint)) continue;
+      if (key.fingerprint.empty() || !concerns(summary, key.hour, key.uid, key.fingerprint)) continue;
       GoneRow& row = row_of(summary, key.hour, key.uid, key.fingerprint);
       if (key.unit != profile::Unit::kNsOnCpu) continue;
-      row.cpu.samples += sum.samples;
-      row.cpu.weight += sum.weight;
+      row.cpu.add(sum);
     }
     for (const auto& [key, sum] : summary.runs) {
-      if (concerns(key.hour, key.uid, key.fingerprint))
+      if (concerns(summary, key.hour, key.uid, key.fingerprint))
         store::add(row_of(summary, key.hour, key.uid, key.fingerprint).runs, sum);
     }
   }
@@ -46,7 +45,7 @@ class Gone {
   // Whether an older summary can add nothing to what is shown. The one that was taken last has sums of
   // `oldest` and later; the hour itself may go on in the one before.
   bool complete(Hour oldest) const {
-    if (oldest < from_) return true;
+    if (oldest < store::day_of(from_)) return true;  // an older one may have some of the same day
     std::size_t shown = 0;
     for (const auto& [key, row] : rows_) shown += key.first > oldest && named(row) ? 1 : 0;
     return shown > filter_.limit;
@@ -67,14 +66,16 @@ class Gone {
 
  private:
   static Hour hour_of(std::uint64_t wall_ns) { return static_cast<Hour>(wall_ns / store::kHourNs); }
-  bool concerns(Hour hour, const std::optional<std::uint32_t>& uid, const std::string& fingerprint) const {
-    return hour >= from_ && hour <= to_ && (!sees_ || sees_(uid)) &&
+  bool concerns(const store::Summary& summary, Hour hour, const std::optional<std::uint32_t>& uid,
+                const std::string& fingerprint) const {
+    return hour + summary.hours_of_row(hour) > from_ && hour <= to_ && (!sees_ || sees_(uid)) &&
            (filter_.fingerprint.empty() || fingerprint == filter_.fingerprint);
   }
   bool named(const GoneRow& row) const { return row.names.name.find(filter_.plan) != std::string::npos; }
   GoneRow& row_of(const store::Summary& summary, Hour hour, const std::optional<std::uint32_t>& uid,
                   const std::string& fingerprint) {
     const auto [at, fresh] = rows_.try_emplace({hour, fingerprint});
+    at->second.hours = std::max(at->second.hours, summary.hours_of_row(hour));
     if (!fresh) return at->second;
     at->second.hour = hour;
     at->second.fingerprint = fingerprint;

@@ -16,13 +16,14 @@ namespace tailor::serve {
 
 struct ExecutionFilter;
 
-// One query in one hour.
+// One query in one hour, or in one day of those that are old.
 struct GoneRow {
   store::Hour hour = 0;
   std::string fingerprint;
   store::QueryNames names;
   store::RunSum runs;  // those that ended in this hour
   store::CostSum cpu;  // of sources that measure time on CPU
+  store::Hour hours = 1;
 };
 struct GoneList {
   std::vector<GoneRow> rows;  // newest first, then by cost

@@ -10,8 +10,7 @@ store::RunSum run_sum_of(const profile::ExecutionRecord& record) {
   const std::uint64_t runs = profile::runs_of(record);
   if (runs == 0) return {};
   const profile::RunTimes times = profile::run_times_of(record);
-  store::RunSum sum{runs, profile::failed_runs_of(record), static_cast<double>(times.sum), times.shortest,
-                    times.longest};
+  store::RunSum sum{runs, profile::failed_runs_of(record), times.sum, times.shortest, times.longest};
   if (record.added == nullptr) {
     sum.elapsed.add(times.sum);
   } else {

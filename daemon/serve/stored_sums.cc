@@ -31,7 +31,10 @@ void count_missing(std::span<const store::SegmentRow> rows, Summarised& summaris
 
 struct Hours {
   store::Hour first = 0, last = 0;
-  bool contain(store::Hour hour) const { return hour >= first && hour <= last; }
+  // Whether they touch this row.
+  bool touch(const store::Summary& summary, store::Hour hour) const {
+    return hour + summary.hours_of_row(hour) > first && hour <= last;
+  }
 };
 
 Hours hours_of(const store::WallRange& range) {
@@ -40,9 +43,9 @@ Hours hours_of(const store::WallRange& range) {
 }
 
 void add_hours(store::Summary& to, store::Summary from, const Hours& hours) {
-  std::erase_if(from.costs, [&](const auto& each) { return !hours.contain(each.first.hour); });
-  std::erase_if(from.runs, [&](const auto& each) { return !hours.contain(each.first.hour); });
-  std::erase_if(from.losses, [&](const auto& each) { return !hours.contain(each.first); });
+  std::erase_if(from.costs, [&](const auto& each) { return !hours.touch(from, each.first.hour); });
+  std::erase_if(from.runs, [&](const auto& each) { return !hours.touch(from, each.first.hour); });
+  std::erase_if(from.losses, [&](const auto& each) { return !hours.touch(from, each.first); });
   store::add(to, from);
 }
 

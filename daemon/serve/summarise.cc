@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "daemon/profile/added_runs.h"
 #include "daemon/profile/forwarding_sink.h"
@@ -13,6 +14,7 @@
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/load_segments.h"
 #include "daemon/serve/run_sums.h"
+#include "daemon/serve/plan_shape.h"
 #include "daemon/serve/short_text.h"
 
 namespace tailor::serve {
@@ -110,22 +112,34 @@ class Names {
   std::map<Handle, Of> known_;
 };
 
+// Shapes of plans by what the profile calls them.
+class Shapes {
+ public:
+  std::uint64_t of(const query::CellKey& key, const query::PlanModel& plan) {
+    const auto [at, is_new] = known_.try_emplace({key.process, key.plan});
+    if (is_new) at->second = std::max<std::uint64_t>(1, plan_shape(plan));  // 0 is none
+    return at->second;
+  }
+
+ private:
+  std::map<query::InProcess<PlanId>, std::uint64_t> known_;
+};
+
 // The costs of one hour.
 class HourSums {
  public:
-  HourSums(const query::Profile& profile, Names& names, store::Hour hour, store::Summary& out)
-      : profile_(profile), names_(names), hour_(hour), out_(out) {}
+  HourSums(const query::Profile& profile, Names& names, Shapes& shapes, store::Hour hour, store::Summary& out)
+      : profile_(profile), names_(names), shapes_(shapes), hour_(hour), out_(out) {}
 
   void add(const query::Cost& cost, const profile::Source& source) {
     const auto [process, execution] = profile_.led_by(cost.own_key.process, cost.own_key.execution);
     const Names::Of& of = names_.of(process, execution);
     store::CostKey key{
         hour_, of.uid,      of.fingerprint, store::CostOf::kUnattributed, 0, std::string(cost.reason.key),
-        "",    source.name, source.unit};
+        "",    source.name, source.unit,    kNoPlan};
     switch (cost.what) {
       case query::Cost::Class::kPlan:
-        for (const query::Share& share : cost.lineage->front()) add(cost, share, key);
-        return;
+        return add_owners(cost, key);
       case query::Cost::Class::kComponent:
         key.what = store::CostOf::kComponent;
         key.name = short_text(profile_.engine_component_name(cost.key.process, cost.key.engine_component),
@@ -134,37 +148,53 @@ class HourSums {
       case query::Cost::Class::kUnattributed:
         break;
     }
-    add(key, cost.cell, 1);
+    add(key, cost, store::kParts);
   }
 
  private:
+  static constexpr std::uint64_t kNoPlan = 0;
+
   // `unowned`: the key of what no operator owns.
-  void add(const query::Cost& cost, const query::Share& share, const store::CostKey& unowned) {
-    if (share.id == kNoComponent) return add(unowned, cost.cell, share.part);
-    store::CostKey key = unowned;
-    key.what = store::CostOf::kOperator;
-    key.id = share.id;
-    key.name = short_text(cost.plan->component_name(0, share.id), kMostName);
-    const v1::Component* described = cost.plan->component(0, share.id);
-    if (described != nullptr) key.kind = short_text(described->kind(), kMostName);
-    add(key, cost.cell, share.part);
+  void add_owners(const query::Cost& cost, const store::CostKey& unowned) {
+    const query::Owners& owners = cost.lineage->front();
+    std::vector<double> shares;
+    for (const query::Share& share : owners) shares.push_back(share.part);
+    const std::vector<std::uint32_t> parts = store::whole_parts(shares);
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+      if (parts[i] > 0) add(key_of(cost, owners[i].id, unowned), cost, parts[i]);
+    }
   }
-  void add(const store::CostKey& key, const query::Cell& cell, double part) {
-    store::CostSum& sum = out_.costs[key];
-    sum.samples += static_cast<double>(cell.samples) * part;
-    sum.weight += cell.weight * part;
+
+  store::CostKey key_of(const query::Cost& cost, ComponentId id, const store::CostKey& unowned) {
+    store::CostKey key = unowned;
+    key.plan = shapes_.of(cost.key, *cost.plan);
+    if (id == kNoComponent) return key;
+    key.what = store::CostOf::kOperator;
+    key.id = id;
+    key.name = short_text(cost.plan->component_name(0, id), kMostName);
+    const v1::Component* described = cost.plan->component(0, id);
+    if (described != nullptr) key.kind = short_text(described->kind(), kMostName);
+    return key;
+  }
+
+  void add(const store::CostKey& key, const query::Cost& cost, std::uint32_t parts) {
+    const profile::Sum* sum = profile_.sum_of_hour(hour_, cost.own_key);
+    if (sum == nullptr) return;  // each cell of the hour has one
+    out_.costs[key].add(*sum, parts, cost.key.kernel, cost.key.quality == profile::Quality::kInferred);
   }
 
   const query::Profile& profile_;
   Names& names_;
+  Shapes& shapes_;
   store::Hour hour_;
   store::Summary& out_;
 };
 
 void add_costs(const query::Profile& profile, Names& names, store::Summary& out) {
+  Shapes shapes;
   for (const store::Hour hour : profile.hours()) {
     const query::Profile one = profile.hour(hour);
-    HourSums sums(one, names, hour, out);
+    HourSums sums(one, names, shapes, hour, out);
     std::map<std::uint16_t, query::Cell> sources = query::totals_by_source(one, {});
     for (const auto& [index, total] : sources) {
       const profile::Source source = one.source(index);

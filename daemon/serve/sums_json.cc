@@ -21,11 +21,6 @@ using store::CostOf;
 using RowKey = std::tuple<CostOf, std::uint32_t, std::string, std::string>;
 using EventKey = std::pair<std::string, profile::Unit>;
 
-void add(store::CostSum& to, const store::CostSum& from) {
-  to.samples += from.samples;
-  to.weight += from.weight;
-}
-
 struct Sums {
   std::map<std::pair<EventKey, RowKey>, store::CostSum> rows;
   std::map<EventKey, store::CostSum> events;
@@ -34,8 +29,8 @@ struct Sums {
 
   void take(const store::CostKey& key, const store::CostSum& sum) {
     const EventKey event{key.source, key.unit};
-    add(rows[{event, {key.what, key.id, key.name, key.kind}}], sum);
-    add(events[event], sum);
+    rows[{event, {key.what, key.id, key.name, key.kind}}].add(sum);
+    events[event].add(sum);
   }
 };
 
@@ -44,11 +39,19 @@ std::string_view what_key(CostOf what) {
   return kKeys[static_cast<std::size_t>(what)];
 }
 
+// Null where some of it was summed up by an older program, which did not count it.
+Json detail_json(const store::CostSum& sum, store::Wide detail) {
+  return sum.detailed() ? Json(store::to_number(detail)) : Json();
+}
+
 Json event_json(const EventKey& event, const store::CostSum& sum) {
   return {{"source", event.first},
           {"unit", query::term(event.second).key},
-          {"samples", sum.samples},
-          {"weight", sum.weight}};
+          {"samples", store::to_number(sum.samples)},
+          {"weight", store::to_number(sum.weight)},
+          {"weight_squares", detail_json(sum, sum.squares)},
+          {"kernel", detail_json(sum, sum.kernel)},
+          {"inferred", detail_json(sum, sum.inferred)}};
 }
 
 Json rows_json(const Sums& sums, std::size_t limit) {
@@ -90,7 +93,7 @@ Json sums_json(const Sums& sums, std::size_t limit, bool with_losses) {
 }
 
 store::Hour hours_in(HistoryRequest::Period period) {
-  return period == HistoryRequest::Period::kHour ? 1 : 24;
+  return period == HistoryRequest::Period::kHour ? 1 : store::kDayHours;
 }
 
 class History {
@@ -98,6 +101,7 @@ class History {
   History(const HistoryRequest& request, const Access& access) : request_(request), access_(access) {}
 
   void take(const store::Summary& summary) {
+    days_until_ = std::max(days_until_, summary.days_until);
     for (const auto& [key, sum] : summary.costs) {
       if (!concerns(key.uid, key.fingerprint)) continue;
       total_.take(key, sum);
@@ -130,7 +134,7 @@ class History {
     out["periods"] = Json::array();
     for (const auto& [begin, sums] : periods_) {
       const auto begin_ns = static_cast<std::uint64_t>(begin) * store::kHourNs;
-      const auto hours = static_cast<std::uint64_t>(hours_in(request_.by));
+      const auto hours = static_cast<std::uint64_t>(hours_of(begin));
       Json item = {{"begin_ms", to_ms(begin_ns)}, {"end_ms", to_ms(begin_ns + hours * store::kHourNs)}};
       // Of all queries the rows would be many, and of no use.
       item.update(sums_json(sums, request_.fingerprint.empty() ? 0 : request_.limit, access_.see_all));
@@ -146,6 +150,10 @@ class History {
            (request_.fingerprint.empty() || fingerprint == request_.fingerprint);
   }
   store::Hour begin_of(store::Hour hour) const { return hour - hour % hours_in(request_.by); }
+  // Of the period that begins then: of old ones only days are known.
+  store::Hour hours_of(store::Hour begin) const {
+    return begin < days_until_ ? store::kDayHours : hours_in(request_.by);
+  }
 
   void name(const store::Summary& summary, const std::string& fingerprint, Json& out) const {
     out["name"] = "";
@@ -163,7 +171,7 @@ class History {
     for (const auto& [fingerprint, sums] : queries_) {
       double weight = 0;
       for (const auto& [event, sum] : sums.events) {
-        if (event.second == profile::Unit::kNsOnCpu) weight += sum.weight;
+        if (event.second == profile::Unit::kNsOnCpu) weight += store::to_number(sum.weight);
       }
       order.emplace_back(-weight, &fingerprint);
     }
@@ -184,6 +192,7 @@ class History {
   const HistoryRequest& request_;
   const Access& access_;
   Sums total_;
+  store::Hour days_until_ = 0;
   std::map<store::Hour, Sums> periods_;  // by their first hour
   std::map<std::string, Sums> queries_;  // without a fingerprint asked for
 };
@@ -194,7 +203,7 @@ Json elapsed_json(const store::RunSum& runs) {
   const auto count = static_cast<double>(runs.executions);
   const bool some = runs.executions > 0;
   Json out = {{"min", some ? runs.elapsed_min : 0},
-              {"mean", some ? runs.elapsed_sum / count : 0},
+              {"mean", some ? static_cast<double>(runs.elapsed_sum) / count : 0},
               {"max", runs.elapsed_max}};
   const bool known = some && runs.elapsed.count() == runs.executions;
   for (const auto& [key, part] : {std::pair{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}}) {
@@ -211,16 +220,17 @@ Json gone_json(const GoneList& gone) {
   Json out = Json::array();
   for (const GoneRow& row : gone.rows) {
     const std::uint64_t begin = static_cast<std::uint64_t>(row.hour) * store::kHourNs;
+    const std::uint64_t length = static_cast<std::uint64_t>(row.hours) * store::kHourNs;
     out.push_back({{"begin_ms", to_ms(begin)},
-                   {"end_ms", to_ms(begin + store::kHourNs)},
+                   {"end_ms", to_ms(begin + length)},
                    {"fingerprint", row.fingerprint},
                    {"name", row.names.name},
                    {"text", row.names.text},
                    {"executions", row.runs.executions},
                    {"failed", row.runs.failed},
                    {"elapsed_ns", elapsed_json(row.runs)},
-                   {"cpu_ns", row.cpu.weight},
-                   {"samples", row.cpu.samples}});
+                   {"cpu_ns", store::to_number(row.cpu.weight)},
+                   {"samples", store::to_number(row.cpu.samples)}});
   }
   return out;
 }

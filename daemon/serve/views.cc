@@ -300,14 +300,20 @@ Json rfc3339_json(std::uint64_t wall_ns) {
   return wall_ns == 0 ? Json() : Json(query::rfc3339(wall_ns));
 }
 
-// What stays of executions whose samples are gone, by hour and query.
+// What stays of executions whose samples are gone, by hour or day, and query.
 Json gone_json(const GoneRow& row) {
   const std::uint64_t begin = static_cast<std::uint64_t>(row.hour) * store::kHourNs;
-  return {{"fingerprint", row.fingerprint}, {"plan_name", row.names.name},
-          {"text", row.names.text},         {"hour_wall_ns", begin},
-          {"hour", query::rfc3339(begin)},  {"executions", row.runs.executions},
-          {"failed", row.runs.failed},      {"elapsed_ns", elapsed_json(row.runs)},
-          {"cpu_ns", row.cpu.weight},       {"samples", row.cpu.samples}};
+  return {{"fingerprint", row.fingerprint},
+          {"plan_name", row.names.name},
+          {"text", row.names.text},
+          {"hour_wall_ns", begin},
+          {"hour", query::rfc3339(begin)},
+          {"hours", row.hours},
+          {"executions", row.runs.executions},
+          {"failed", row.runs.failed},
+          {"elapsed_ns", elapsed_json(row.runs)},
+          {"cpu_ns", store::to_number(row.cpu.weight)},
+          {"samples", store::to_number(row.cpu.samples)}};
 }
 
 void put_removed(const std::vector<store::RemovedOfUser>& removed, Json& list) {

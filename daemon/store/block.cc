@@ -59,7 +59,7 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
 std::array<std::uint8_t, kFileHeaderSize> encode(const FileHeader& header) {
   std::array<std::uint8_t, kFileHeaderSize> out{};
   std::copy(kFileMagic.begin(), kFileMagic.end(), out.begin());
-  put(out, 8, kVersionMajor);
+  put(out, 8, header.version_major);
   put(out, 10, header.version_minor);
   put(out, 12, static_cast<std::uint16_t>(header.kind));
   put(out, 16, header.number);
@@ -77,17 +77,20 @@ Result<FileHeader> decode_file_header(std::span<const std::uint8_t> bytes) {
     return internal("the profile's file header is damaged (its checksum does not fit)");
   }
   const auto major = get<std::uint16_t>(bytes, 8);
-  if (major != kVersionMajor) {
+  const auto kind = static_cast<FileKind>(get<std::uint16_t>(bytes, 12));
+  const std::uint16_t newest = kind == FileKind::kSummary ? kSummaryVersionMajor : kVersionMajor;
+  if (major < kVersionMajor || major > newest) {
     Error other = invalid(
         fmt::format("the profile has format version {}, this program reads version {}: use the tailor "
                     "that recorded it, or a newer one",
-                    major, kVersionMajor));
+                    major, newest));
     other.code = ENOTSUP;
     return other;
   }
   FileHeader header;
+  header.version_major = major;
   header.version_minor = get<std::uint16_t>(bytes, 10);
-  header.kind = static_cast<FileKind>(get<std::uint16_t>(bytes, 12));
+  header.kind = kind;
   header.number = get<std::uint64_t>(bytes, 16);
   header.recording = get<std::uint32_t>(bytes, 24);
   return header;

@@ -14,6 +14,8 @@ namespace tailor::store {
 
 inline constexpr std::array<std::uint8_t, 8> kFileMagic = {0x89, 'T', 'A', 'I', 'L', 'O', 'R', '\n'};
 inline constexpr std::uint16_t kVersionMajor = 1;  // a reader refuses another one
+// Of a summary. Those of version 1 are read too, and no longer written.
+inline constexpr std::uint16_t kSummaryVersionMajor = 2;
 inline constexpr std::uint16_t kVersionMinor = 0;  // additions that an older reader may ignore
 inline constexpr std::size_t kFileHeaderSize = 32;
 
@@ -44,10 +46,12 @@ struct FileHeader {
   std::uint16_t version_minor = kVersionMinor;
   std::uint64_t number = 0;     // of a segment, 0 for a profile
   std::uint32_t recording = 0;  // how many segments before this one its recording began
+  std::uint16_t version_major = kVersionMajor;
 };
 
 std::array<std::uint8_t, kFileHeaderSize> encode(const FileHeader& header);
-// Fails, saying what is wrong, for anything but a header of this major version; with ENOTSUP for another one.
+// Fails, saying what is wrong, for anything but a header of a major version that is known for its kind; with
+// ENOTSUP for another one.
 Result<FileHeader> decode_file_header(std::span<const std::uint8_t> bytes);
 
 struct BlockHeader {

@@ -8,8 +8,50 @@ namespace tailor::store {
 namespace {
 
 void add(CostSum& to, const CostSum& from) {
-  to.samples += from.samples;
-  to.weight += from.weight;
+  to.add(from);
+}
+
+Hour hour_of(const CostKey& key) {
+  return key.hour;
+}
+Hour hour_of(const RunKey& key) {
+  return key.hour;
+}
+Hour hour_of(Hour hour) {
+  return hour;
+}
+
+template <typename Key>
+Key moved_to(Key key, Hour hour) {
+  key.hour = hour;
+  return key;
+}
+Hour moved_to(Hour /*from*/, Hour hour) {
+  return hour;
+}
+
+// Rows are in the order of their hours.
+template <typename Sums>
+void make_days(Sums& sums, Hour until) {
+  Sums days;
+  for (auto row = sums.begin(); row != sums.end() && hour_of(row->first) < until;) {
+    const Hour day = day_of(hour_of(row->first));
+    if (day == hour_of(row->first)) {
+      ++row;
+      continue;
+    }
+    const auto node = sums.extract(row++);
+    add(days[moved_to(node.key(), day)], node.mapped());
+  }
+  for (const auto& [key, sum] : days) add(sums[key], sum);
+}
+
+template <typename Sums>
+void add_rows(Sums& to, const Sums& from, Hour days_until) {
+  for (const auto& [key, sum] : from) {
+    const Hour hour = hour_of(key);
+    add(hour < days_until ? to[moved_to(key, day_of(hour))] : to[key], sum);
+  }
 }
 
 using QueryHour = std::pair<Hour, std::string>;
@@ -18,7 +60,7 @@ using QueryHour = std::pair<Hour, std::string>;
 std::map<QueryHour, double> weights(const Summary& summary) {
   std::map<QueryHour, double> out;
   for (const auto& [key, sum] : summary.costs) {
-    if (!key.fingerprint.empty()) out[{key.hour, key.fingerprint}] += sum.weight;
+    if (!key.fingerprint.empty()) out[{key.hour, key.fingerprint}] += to_number(sum.weight);
   }
   for (const auto& [key, sum] : summary.runs) out.try_emplace({key.hour, key.fingerprint}, 0);
   return out;
@@ -42,6 +84,7 @@ CostKey without_names(CostKey key) {
   key.id = 0;
   key.name = kOther;
   key.kind = "";
+  key.plan.reset();
   return key;
 }
 
@@ -49,7 +92,7 @@ CostKey without_names(CostKey key) {
 void limit_rows(std::map<CostKey, CostSum>& costs, std::size_t most) {
   using Row = std::pair<double, CostKey>;
   std::map<QueryHour, std::vector<Row>> rows;
-  for (const auto& [key, sum] : costs) rows[{key.hour, key.fingerprint}].emplace_back(-sum.weight, key);
+  for (const auto& [key, sum] : costs) rows[{key.hour, key.fingerprint}].emplace_back(-to_number(sum.weight), key);
   for (auto& [query, of_query] : rows) {
     if (of_query.size() <= most) continue;
     std::sort(of_query.begin(), of_query.end());
@@ -67,13 +110,12 @@ void limit_rows(std::map<CostKey, CostSum>& costs, std::size_t most) {
 void add(RunSum& to, const RunSum& from) {
   to.executions += from.executions;
   to.failed += from.failed;
-  to.elapsed_sum += from.elapsed_sum;
+  profile::add_bounded(to.elapsed_sum, from.elapsed_sum);
   to.elapsed_min = std::min(to.elapsed_min, from.elapsed_min);
   to.elapsed_max = std::max(to.elapsed_max, from.elapsed_max);
   to.elapsed.add(from.elapsed);
   to.rows_known += from.rows_known;
-  // Engines may say any number.
-  if (__builtin_add_overflow(to.rows, from.rows, &to.rows)) to.rows = UINT64_MAX;
+  profile::add_bounded(to.rows, from.rows);  // engines may say any number
 }
 
 void add(HourLoss& to, const HourLoss& from) {
@@ -86,16 +128,26 @@ void add(HourLoss& to, const HourLoss& from) {
 void add(Summary& to, const Summary& from) {
   if (to.first == 0 || (from.first != 0 && from.first < to.first)) to.first = from.first;
   to.last = std::max(to.last, from.last);
-  for (const auto& [key, sum] : from.costs) add(to.costs[key], sum);
-  for (const auto& [key, sum] : from.runs) add(to.runs[key], sum);
-  for (const auto& [hour, loss] : from.losses) add(to.losses[hour], loss);
+  roll_up(to, from.days_until);
+  add_rows(to.costs, from.costs, to.days_until);
+  add_rows(to.runs, from.runs, to.days_until);
+  add_rows(to.losses, from.losses, to.days_until);
   for (const auto& [key, names] : from.queries) to.queries.insert_or_assign(key, names);
+}
+
+void roll_up(Summary& summary, Hour until) {
+  if (day_of(until) <= summary.days_until) return;
+  summary.days_until = day_of(until);
+  make_days(summary.costs, summary.days_until);
+  make_days(summary.runs, summary.days_until);
+  make_days(summary.losses, summary.days_until);
 }
 
 Summary bounded(const Summary& summary, const SummaryLimits& limits) {
   Summary out;
   out.first = summary.first;
   out.last = summary.last;
+  out.days_until = summary.days_until;
   out.losses = summary.losses;
   const std::set<QueryHour> kept = kept_queries(summary, limits.queries);
   const auto fingerprint_of = [&](Hour hour, const std::string& own) {
@@ -104,8 +156,10 @@ Summary bounded(const Summary& summary, const SummaryLimits& limits) {
   for (const auto& [key, sum] : summary.costs) {
     CostKey to = key;
     to.fingerprint = fingerprint_of(key.hour, key.fingerprint);
+    const bool is_other = to.fingerprint != key.fingerprint;
+    if (is_other) to.plan.reset();
     // Operators of different queries have nothing in common but their kind.
-    if (to.fingerprint != key.fingerprint && key.what == CostOf::kOperator) {
+    if (is_other && key.what == CostOf::kOperator) {
       to.id = 0;
       to.name = key.kind;
     }

@@ -1,5 +1,5 @@
-// What samples and executions came to by the hour: what stays of them for months when their segments are
-// deleted.
+// What samples and executions came to by the hour, and later by the day: what stays of them for months when
+// their segments are deleted.
 #pragma once
 
 #include <compare>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/profile/source.h"
+#include "daemon/store/cost_sum.h"
 #include "daemon/store/elapsed_buckets.h"
 
 namespace tailor::store {
@@ -18,6 +19,10 @@ namespace tailor::store {
 // Hours since 1970 UTC, by the wall clock.
 using Hour = std::int64_t;
 inline constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+inline constexpr Hour kDayHours = 24;
+inline Hour day_of(Hour hour) {
+  return hour - hour % kDayHours;
+}
 
 // Stored: never renumber.
 enum class CostOf : std::uint8_t { kOperator = 0, kComponent = 1, kUnattributed = 2 };
@@ -32,12 +37,9 @@ struct CostKey {
   std::string kind;      // of an operator
   std::string source;    // the event
   profile::Unit unit = profile::Unit::kNsOnCpu;
+  // The shape of the plan that the operator is of; 0: of no plan. Nothing: not known, or of several.
+  std::optional<std::uint64_t> plan = {};
   auto operator<=>(const CostKey&) const = default;
-};
-
-struct CostSum {
-  double samples = 0;  // shared costs have fractions
-  double weight = 0;   // in the unit
 };
 
 struct RunKey {
@@ -50,7 +52,7 @@ struct RunKey {
 // Executions that ended; elapsed times in ns.
 struct RunSum {
   std::uint64_t executions = 0, failed = 0;
-  double elapsed_sum = 0;
+  std::uint64_t elapsed_sum = 0;
   std::uint64_t elapsed_min = UINT64_MAX, elapsed_max = 0;
   // Of those that older programs summed up none.
   ElapsedBuckets elapsed = {};
@@ -78,16 +80,23 @@ struct QueryNames {
 struct Summary {
   // The data segments in it: all of the store with numbers from `first` to `last`. 0: none.
   std::uint64_t first = 0, last = 0;
+  // The begin of a day. Rows before it are of whole days, and have the first hour of theirs.
+  Hour days_until = 0;
   std::map<CostKey, CostSum> costs;
   std::map<RunKey, RunSum> runs;
   std::map<Hour, HourLoss> losses;
   std::map<QueryKey, QueryNames> queries;
+
+  // Of a row with this hour.
+  Hour hours_of_row(Hour hour) const { return hour < days_until ? kDayHours : 1; }
 };
 
 void add(RunSum& to, const RunSum& from);
 void add(HourLoss& to, const HourLoss& from);
 // Adds all sums; `to` then has the segments of both, which must follow each other.
 void add(Summary& to, const Summary& from);
+// Makes days of the hours before the begin of the day of `until`. No sum over a day changes.
+void roll_up(Summary& summary, Hour until);
 
 // What is kept of an hour.
 struct SummaryLimits {

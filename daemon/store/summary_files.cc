@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "daemon/store/file_io.h"
 #include "daemon/store/summary_codec.h"
@@ -67,12 +71,50 @@ bool contained(const SummaryFile& file, const std::vector<SummaryFile>& files) {
   });
 }
 
-std::uint64_t newest_ns(const Summary& summary) {
+Hour end_of_rows(const Summary& summary) {
   Hour newest = 0;
   if (!summary.costs.empty()) newest = summary.costs.rbegin()->first.hour;
   if (!summary.runs.empty()) newest = std::max(newest, summary.runs.rbegin()->first.hour);
   if (!summary.losses.empty()) newest = std::max(newest, summary.losses.rbegin()->first);
-  return (static_cast<std::uint64_t>(newest) + 1) * kHourNs;
+  return newest + summary.hours_of_row(newest);
+}
+
+// INT64_MAX: it has days alone.
+Hour first_hour_of(const Summary& summary) {
+  Hour first = INT64_MAX;
+  for (const auto& [key, sum] : summary.costs) {
+    if (key.hour >= summary.days_until) {
+      first = key.hour;
+      break;
+    }
+  }
+  for (const auto& [key, sum] : summary.runs) {
+    if (key.hour >= summary.days_until) {
+      first = std::min(first, key.hour);
+      break;
+    }
+  }
+  const auto loss = summary.losses.lower_bound(summary.days_until);
+  return loss == summary.losses.end() ? first : std::min(first, loss->first);
+}
+
+std::size_t most_queries_of(const Summary& summary) {
+  std::map<Hour, std::set<std::string_view>> queries;
+  for (const auto& [key, sum] : summary.costs) queries[key.hour].insert(key.fingerprint);
+  for (const auto& [key, sum] : summary.runs) queries[key.hour].insert(key.fingerprint);
+  std::size_t most = 0;
+  for (auto& [hour, names] : queries) {
+    names.erase("");
+    names.erase(kOther);
+    most = std::max(most, names.size());
+  }
+  return most;
+}
+
+std::uint64_t bytes_of_all(const std::vector<SummaryFile>& files) {
+  std::uint64_t bytes = 0;
+  for (const SummaryFile& file : files) bytes += file.bytes;
+  return bytes;
 }
 
 }  // namespace
@@ -159,33 +201,145 @@ Status SummaryWriter::put(const Summary& more, const SummaryRetention& retention
   return remove(summary_path(directory_, newest));
 }
 
-Status SummaryWriter::retain(const SummaryRetention& retention, std::uint64_t now_ns) {
-  auto all = list_all(directory_);
-  if (!all) return all.error();
-  if (auto ok = remove(temporary_path(directory_)); !ok) return ok;
-  std::vector<SummaryFile> files;
+Status SummaryWriter::rewrite(SummaryFile& file, const Summary& summary) {
   std::uint64_t bytes = 0;
+  if (auto ok = write(summary, bytes); !ok) return ok;
+  file = {summary.first, summary.last, bytes};
+  note(file, summary);
+  return Ok{};
+}
+
+void SummaryWriter::note(const SummaryFile& file, const Summary& summary) {
+  known_[file.first] = {file.last, file.bytes, end_of_rows(summary), first_hour_of(summary),
+                        most_queries_of(summary)};
+}
+
+const SummaryWriter::Known* SummaryWriter::known(const SummaryFile& file) {
+  const auto at = known_.find(file.first);
+  if (at != known_.end() && at->second.last == file.last && at->second.bytes == file.bytes)
+    return &at->second;
+  const auto summary = read_summary(directory_, file);
+  if (!summary) return nullptr;
+  note(file, *summary);
+  return &known_.at(file.first);
+}
+
+Result<std::vector<SummaryFile>> SummaryWriter::clear_away() {
+  auto all = list_all(directory_);
+  if (!all) return all;
+  if (auto ok = remove(temporary_path(directory_)); !ok) return ok.error();
+  std::vector<SummaryFile> files;
   for (const SummaryFile& file : *all) {
-    if (contained(file, *all)) {
-      if (auto ok = remove(summary_path(directory_, file)); !ok) return ok;
-      continue;
+    if (!contained(file, *all)) {
+      files.push_back(file);
+    } else if (auto ok = remove(summary_path(directory_, file)); !ok) {
+      return ok.error();
     }
-    files.push_back(file);
-    bytes += file.bytes;
   }
-  // The newest one stays: segments that it sums up may still be there.
-  for (std::size_t i = 0; i + 1 < files.size(); ++i) {
-    const bool too_much = retention.keep_bytes != 0 && bytes > retention.keep_bytes;
-    bool too_old = false;
-    if (!too_much && retention.keep_ns != 0) {
-      const auto summary = read_summary(directory_, files[i]);
-      too_old = summary.ok() && newest_ns(*summary) + retention.keep_ns < now_ns;
-    }
-    if (!too_much && !too_old) break;
-    if (auto ok = remove(summary_path(directory_, files[i])); !ok) return ok;
-    bytes -= files[i].bytes;
+  std::erase_if(known_, [&](const auto& each) {
+    return std::ranges::find(files, each.first, &SummaryFile::first) == files.end();
+  });
+  return files;
+}
+
+// The newest one stays: segments that it sums up may still be there.
+Status SummaryWriter::remove_old(std::vector<SummaryFile>& files, const SummaryRetention& retention,
+                                 std::uint64_t now_ns) {
+  while (files.size() > 1 && retention.keep_ns != 0) {
+    const Known* about = known(files.front());
+    const bool too_old = about != nullptr && now_ns > retention.keep_ns &&
+                         static_cast<std::uint64_t>(about->end) * kHourNs < now_ns - retention.keep_ns;
+    if (!too_old) break;
+    if (auto ok = remove(summary_path(directory_, files.front())); !ok) return ok;
+    files.erase(files.begin());
   }
   return Ok{};
+}
+
+Status SummaryWriter::make_days(std::vector<SummaryFile>& files, Hour until, const Stop& stop) {
+  for (SummaryFile& file : files) {
+    if (stop.stopped()) return Ok{};
+    const Known* about = known(file);
+    if (about == nullptr || about->first_hour >= until) continue;
+    auto summary = read_summary(directory_, file);
+    if (!summary) continue;
+    // It speaks of its own rows alone: newer ones may still be hours.
+    roll_up(*summary, std::min(until, day_of(about->end - 1) + kDayHours));
+    if (auto ok = rewrite(file, bounded(*summary)); !ok) return ok;
+  }
+  return Ok{};
+}
+
+// Files of days are small.
+Status SummaryWriter::merge_days(std::vector<SummaryFile>& files, std::uint64_t most_bytes,
+                                 const Stop& stop) {
+  const auto has_days_alone = [this](const SummaryFile& file) {
+    const Known* about = known(file);
+    return about != nullptr && about->first_hour == INT64_MAX;
+  };
+  for (std::size_t i = 0; i + 2 < files.size() && !stop.stopped();) {
+    const bool fits = files[i].bytes + files[i + 1].bytes < most_bytes;
+    if (!fits || !has_days_alone(files[i]) || !has_days_alone(files[i + 1])) {
+      ++i;
+      continue;
+    }
+    if (auto ok = merge(files[i], files[i + 1]); !ok) return ok;
+    files.erase(files.begin() + static_cast<std::ptrdiff_t>(i + 1));
+  }
+  return Ok{};
+}
+
+Status SummaryWriter::merge(SummaryFile& file, const SummaryFile& next) {
+  auto merged = read_summary(directory_, file);
+  if (!merged) return merged.error();
+  const auto more = read_summary(directory_, next);
+  if (!more) return more.error();
+  add(*merged, *more);
+  const std::string before[] = {summary_path(directory_, file), summary_path(directory_, next)};
+  if (auto ok = rewrite(file, bounded(*merged)); !ok) return ok;
+  known_.erase(next.first);
+  for (const std::string& path : before) {
+    if (auto ok = remove(path); !ok) return ok;
+  }
+  return Ok{};
+}
+
+Status SummaryWriter::shrink(SummaryFile& file, std::size_t queries) {
+  const Known* about = known(file);
+  if (about == nullptr || about->most_queries <= queries) return Ok{};
+  const auto summary = read_summary(directory_, file);
+  if (!summary) return Ok{};
+  return rewrite(file, bounded(*summary, {.queries = queries}));
+}
+
+Status SummaryWriter::fit(std::vector<SummaryFile>& files, std::uint64_t most_bytes, const Stop& stop) {
+  if (most_bytes == 0 || bytes_of_all(files) <= most_bytes) return Ok{};
+  // With some room, so that it is not done anew each time.
+  const std::uint64_t wanted = most_bytes - most_bytes / 8;
+  for (std::size_t queries = SummaryLimits().queries; queries > 0;) {
+    queries /= 2;
+    for (SummaryFile& file : files) {
+      if (bytes_of_all(files) <= wanted || stop.stopped()) return Ok{};
+      if (auto ok = shrink(file, queries); !ok) return ok;
+    }
+  }
+  while (files.size() > 1 && bytes_of_all(files) > most_bytes) {
+    if (auto ok = remove(summary_path(directory_, files.front())); !ok) return ok;
+    files.erase(files.begin());
+  }
+  return Ok{};
+}
+
+Status SummaryWriter::retain(const SummaryRetention& retention, std::uint64_t now_ns, const Stop& stop) {
+  auto files = clear_away();
+  if (!files) return files.error();
+  if (auto ok = remove_old(*files, retention, now_ns); !ok) return ok;
+  if (retention.hours_ns != 0 && now_ns > retention.hours_ns) {
+    const auto hour = static_cast<Hour>((now_ns - retention.hours_ns) / kHourNs);
+    if (auto ok = make_days(*files, day_of(hour), stop); !ok) return ok;
+    if (auto ok = merge_days(*files, retention.merge_bytes, stop); !ok) return ok;
+  }
+  return fit(*files, retention.keep_bytes, stop);
 }
 
 }  // namespace tailor::store

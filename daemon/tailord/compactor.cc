@@ -45,18 +45,28 @@ void Compactor::loop() {
   }
 }
 
+store::SummaryRetention Compactor::retention() {
+  std::lock_guard lock(mutex_);
+  return retention_;
+}
+
+Status Compactor::retain() {
+  const std::uint64_t now = query::wall_clock_ns();
+  const Status retained = summaries_.retain(retention(), now, stop_);
+  if (retained && !stop_.stopped()) retained_hour_ = now / store::kHourNs;
+  return retained;
+}
+
 bool Compactor::sum_up_some() {
   const auto due = writer_.due_for_summary();
   if (!due || due->empty()) {
-    tell("");
+    // Summaries grow old where no new ones come, too.
+    const bool is_time = query::wall_clock_ns() / store::kHourNs != retained_hour_;
+    const Status retained = is_time ? retain() : Status(Ok{});
+    tell(retained ? "" : retained.error().message);
     return false;
   }
-  store::SummaryRetention retention;
-  {
-    std::lock_guard lock(mutex_);
-    retention = retention_;
-  }
-  const auto last = serve::sum_up(directory_, *due, summaries_, retention, stop_);
+  const auto last = serve::sum_up(directory_, *due, summaries_, retention(), stop_);
   if (stop_.stopped()) return false;
   if (!last) {
     failed(last.error().message);
@@ -65,7 +75,7 @@ bool Compactor::sum_up_some() {
   failures_ = 0;
   const Status removed = writer_.summed_up(*last);
   spdlog::debug("store: data segments up to {} are summed up", *last);
-  Status retained = summaries_.retain(retention, query::wall_clock_ns());
+  Status retained = retain();
   if (retained) retained = removed;
   tell(retained ? "" : retained.error().message);
   return retained.ok();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "daemon/os/files.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/store/summary_files.h"
+#include "proto/base/result.h"
 #include "proto/base/stop.h"
 
 namespace tailor::tailord {
@@ -39,6 +41,8 @@ class Compactor {
   void loop();
   // Whether there may be more to do.
   bool sum_up_some();
+  store::SummaryRetention retention();
+  Status retain();
   void failed(const std::string& why);
   void tell(const std::string& problem);
 
@@ -47,7 +51,8 @@ class Compactor {
   const unsigned patience_;
   store::StoreWriter& writer_;
   store::SummaryWriter summaries_;
-  unsigned failures_ = 0;  // in a row
+  unsigned failures_ = 0;            // in a row
+  std::uint64_t retained_hour_ = 0;  // when summaries were looked through last
   std::string problem_;    // as it was told last
   Stop stop_;
   std::mutex mutex_;  // guards:

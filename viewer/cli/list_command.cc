@@ -155,7 +155,7 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
 }
 
 double mean_elapsed(const store::RunSum& runs) {
-  return runs.executions == 0 ? 0 : runs.elapsed_sum / static_cast<double>(runs.executions);
+  return runs.executions == 0 ? 0 : static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.executions);
 }
 
 // What stays of executions whose samples are gone, by hour and query.
@@ -164,7 +164,7 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
   double most_runs = 0, most_samples = 0;
   for (const serve::GoneRow& row : gone.rows) {
     most_runs = std::max(most_runs, static_cast<double>(row.runs.executions));
-    most_samples = std::max(most_samples, row.cpu.samples);
+    most_samples = std::max(most_samples, store::to_number(row.cpu.samples));
   }
   ListTable table(terminal);
   table.add("hour from", 19, 76, false);
@@ -175,13 +175,15 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
   table.add("CPU", 9, 0, true);
   table.add("samples", number_width(most_samples, 10) - 2, 100, true);
   std::string out =
-      terminal.dim("Samples deleted: sums of the executions that ended in the hour") + "\n" + table.heading();
+      terminal.dim("Samples deleted: sums of the executions that ended in the hour, or the day of old ones") +
+      "\n" + table.heading();
   for (const serve::GoneRow& row : gone.rows) {
     out += table.row(
         {query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
          escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions), grouped(row.runs.failed),
-         row.runs.executions == 0 ? "?" : duration(mean_elapsed(row.runs)), duration(row.cpu.weight),
-         grouped(static_cast<std::uint64_t>(std::llround(row.cpu.samples)))},
+         row.runs.executions == 0 ? "?" : duration(mean_elapsed(row.runs)),
+         duration(store::to_number(row.cpu.weight)),
+         grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
         query_text(row.names.name, row.names.text, terminal.ascii));
   }
   const char* more = "... more, older ones (--limit, --until, or tailor report --by hour)";

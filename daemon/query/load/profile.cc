@@ -90,6 +90,13 @@ Profile Profile::hour(std::int64_t hour) const {
   return some;
 }
 
+const profile::Sum* Profile::sum_of_hour(std::int64_t hour, const CellKey& key) const {
+  const auto* sums = find_or_null(data_->sums_of_hours, hour);
+  if (sums == nullptr) return nullptr;
+  const auto at = std::ranges::lower_bound(*sums, key, {}, &std::pair<CellKey, profile::Sum>::first);
+  return at == sums->end() || at->first != key ? nullptr : &at->second;
+}
+
 const PlanModel* Profile::plan(ProcessId process, PlanId id) const {
   return find_or_null(data_->plans, InProcess<PlanId>{process, id});
 }

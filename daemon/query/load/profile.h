@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/profile/sink.h"
@@ -148,6 +149,8 @@ class Profile {
   std::vector<std::int64_t> hours() const;
   // The same profile with the samples of one of them only.
   Profile hour(std::int64_t hour) const;
+  // The sum of that hour's cell with this key, in whole numbers; null where it has none.
+  const profile::Sum* sum_of_hour(std::int64_t hour, const CellKey& key) const;
   const std::string& narrowed_to() const { return narrowed_to_; }  // "": it has all
 
   // Null where the profile does not hold it.
@@ -185,6 +188,7 @@ class Profile {
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
     Cells cells;
     std::map<std::int64_t, Cells> hours;
+    std::map<std::int64_t, std::vector<std::pair<CellKey, profile::Sum>>> sums_of_hours;  // of the same cells
     FunctionSums functions;
     CodeSums code_sums;
     std::map<InProcess<CodeId>, v1::CodeObject> code_objects;

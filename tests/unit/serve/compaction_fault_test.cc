@@ -92,7 +92,7 @@ TEST_F(CompactionFaultTest, WhatIsGivenUpIsCounted) {
   const auto accounted = [&] {
     const store::Summary sum = sums();
     double samples = 0;
-    for (const auto& [key, cost] : sum.costs) samples += cost.samples;
+    for (const auto& [key, cost] : sum.costs) samples += store::to_number(cost.samples);
     for (const auto& [hour, loss] : sum.losses) samples += static_cast<double>(loss.unwritten);
     return std::llround(samples);
   };

@@ -22,7 +22,10 @@
 namespace tailor::serve {
 namespace {
 
-using Lines = std::map<std::string, store::CostSum>;
+struct LineSum {
+  double samples = 0, weight = 0;
+};
+using Lines = std::map<std::string, LineSum>;
 
 std::string line(store::Hour hour, const std::string& fingerprint, const std::string& what) {
   return fmt::format("{} {} {}", hour, fingerprint, what);
@@ -34,9 +37,9 @@ Lines lines_of(const store::Summary& summary) {
   for (const auto& [key, sum] : summary.costs) {
     const std::string name =
         fmt::format("{} {} {} {}", kClasses[static_cast<int>(key.what)], key.id, key.name, key.source);
-    store::CostSum& to = out[line(key.hour, key.fingerprint, name)];
-    to.samples += sum.samples;
-    to.weight += sum.weight;
+    LineSum& to = out[line(key.hour, key.fingerprint, name)];
+    to.samples += store::to_number(sum.samples);
+    to.weight += store::to_number(sum.weight);
   }
   return out;
 }
@@ -61,7 +64,7 @@ Lines lines_of(const query::Profile& profile) {
       const std::string fingerprint = execution == kOther ? kOtherFingerprint : execution == 0 ? "" : "first";
       const auto put = [&](const std::string& what, const query::Share95& cost) {
         if (cost.amount.samples == 0) return;
-        store::CostSum& to = out[line(hour, fingerprint, what + " cpu-clock")];
+        LineSum& to = out[line(hour, fingerprint, what + " cpu-clock")];
         to.samples += cost.amount.samples;
         to.weight += cost.amount.weight;
       };
@@ -260,7 +263,7 @@ TEST_F(SummariseTest, AListGoesOnWithTheSumsOfWhatIsGone) {
   double cpu = 0, ended = 0;
   const store::Summary before = sums();
   for (const auto& [key, cost] : before.costs) {
-    if (!key.fingerprint.empty() && key.unit == profile::Unit::kNsOnCpu) cpu += cost.weight;
+    if (!key.fingerprint.empty() && key.unit == profile::Unit::kNsOnCpu) cpu += store::to_number(cost.weight);
   }
   for (const auto& [key, runs] : before.runs) ended += static_cast<double>(runs.executions);
   store::StoreOptions with = options();

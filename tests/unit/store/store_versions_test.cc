@@ -36,7 +36,8 @@ class StoreVersionsTest : public testing::Test {
   // As a program with the next major version begins its files; what follows stays.
   void make_newer(const std::string& path, FileKind kind, std::uint64_t number) {
     auto header = encode(FileHeader{kind, 0, number, 0});
-    ++header[8];
+    const std::uint16_t known = kind == FileKind::kSummary ? kSummaryVersionMajor : kVersionMajor;
+    header[8] = static_cast<std::uint8_t>(known + 1);
     const std::uint32_t sum = crc32c(std::span(header).first(28));
     std::memcpy(&header[28], &sum, sizeof sum);
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -78,7 +79,7 @@ TEST_F(StoreVersionsTest, ASealedSegmentOfANewerProgramStays) {
 TEST_F(StoreVersionsTest, ASummaryOfANewerProgramStays) {
   const std::string path = summary_path(directory_, {1, 2, 0});
   make_newer(path, FileKind::kSummary, 2);
-  EXPECT_THAT(refused(), testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("format version 2")));
+  EXPECT_THAT(refused(), testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("format version 3")));
 }
 
 TEST_F(StoreVersionsTest, WhatIsPutAsideIsTold) {
