@@ -1,5 +1,5 @@
-// What samples of one owner come to in a summary, in whole numbers: the same in whatever order they are added,
-// and however often they are added up in between (docs/profile-format.md, "Summaries").
+// What samples of one owner come to in a summary, in whole numbers: the same in whatever order they are
+// added, and however often they are added up in between (docs/profile-format.md, "Summaries").
 #pragma once
 
 #include <cstdint>

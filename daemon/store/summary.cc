@@ -92,7 +92,8 @@ CostKey without_names(CostKey key) {
 void limit_rows(std::map<CostKey, CostSum>& costs, std::size_t most) {
   using Row = std::pair<double, CostKey>;
   std::map<QueryHour, std::vector<Row>> rows;
-  for (const auto& [key, sum] : costs) rows[{key.hour, key.fingerprint}].emplace_back(-to_number(sum.weight), key);
+  for (const auto& [key, sum] : costs)
+    rows[{key.hour, key.fingerprint}].emplace_back(-to_number(sum.weight), key);
   for (auto& [query, of_query] : rows) {
     if (of_query.size() <= most) continue;
     std::sort(of_query.begin(), of_query.end());

@@ -412,7 +412,8 @@ Result<std::string> encode(const Summary& summary) {
   }
   const std::string raw = block.SerializeAsString();
   if (raw.size() > kMaxBlockBytes) return exhausted("the summary is larger than a block may be");
-  const auto header = encode(FileHeader{FileKind::kSummary, kVersionMinor, summary.last, 0, kSummaryVersionMajor});
+  const auto header =
+      encode(FileHeader{FileKind::kSummary, kVersionMinor, summary.last, 0, kSummaryVersionMajor});
   std::string out(as_text(header));
   out += make_block(BlockType::kSummary, 0, raw);
   v1::EndBlock end;

@@ -56,7 +56,8 @@ Table what_is_kept() {
                      "Delete profiles that are older; 0: unlimited", show_default, TakesEffect::kAtRunTime),
       value<Options>("keep-summary-megabytes", "--keep-summary-megabytes",
                      TAILOR_MEMBER(keep_summary_megabytes),
-                     "Merge the least expensive queries in summaries of deleted profiles above this size; 0: unlimited",
+                     "Merge the least expensive queries in summaries of deleted profiles above this size; 0: "
+                     "unlimited",
                      show_default, TakesEffect::kAtRunTime),
       value<Options>("keep-summary-days", "--keep-summary-days", TAILOR_MEMBER(keep_summary_days),
                      "Delete summaries of deleted profiles that are older; 0: unlimited", show_default,
