@@ -7,9 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "daemon/query/reports/plan_report.h"
@@ -158,6 +163,119 @@ TEST_F(SummariseTest, NothingChangesWhenSamplesGo) {
   writer.reset();
   writer = open(options());
   EXPECT_THAT(differences(want, lines_of(sums())), testing::IsEmpty());
+}
+
+// What rows of a summary are compared by, to the last bit.
+using ExactRows = std::map<std::tuple<store::Hour, store::CostOf, std::uint32_t>, store::CostSum>;
+
+ExactRows exact_rows(const store::Summary& summary) {
+  ExactRows rows;
+  for (const auto& [key, sum] : summary.costs) rows[{key.hour, key.what, key.id}].add(sum);
+  return rows;
+}
+
+// Random samples of every kind, counted one by one: who owns them is that of sample_profile.h, by hand.
+class RandomRecording {
+ public:
+  static constexpr int kSamples = 1'000'000;
+  static constexpr TimeNs kApart = 10'800'000;  // three hours in all
+
+  void give(profile::ProfileSink& sink) {
+    constexpr std::size_t kAtOnce = 1000;
+    std::vector<profile::SampleRecord> samples;
+    for (int i = 0; i < kSamples; ++i) {
+      samples.push_back(next(test::kSampleStart + i * kApart));
+      if (samples.size() < kAtOnce) continue;
+      sink.on_samples(samples);
+      sink.on_watermark(samples.back().time);
+      samples.clear();
+    }
+  }
+
+  ExactRows hours, days;
+
+ private:
+  using Owner = std::pair<store::CostOf, std::uint32_t>;
+
+  static std::vector<Owner> owners_of(std::uint64_t kind) {
+    constexpr std::uint32_t kOperatorOf[] = {0, 4, 3, 2, 5, 2, 1, 1, 0, 2, 0, 0, 1};
+    const auto is_operator = store::CostOf::kOperator;
+    if (kind == 8) return {{is_operator, 1}, {is_operator, 2}};
+    if (kind == 11) return {{is_operator, 1}, {is_operator, 5}};
+    if (kind == 13) return {{store::CostOf::kComponent, 0}};
+    if (kind > 13 || kOperatorOf[kind] == 0) return {{store::CostOf::kUnattributed, 0}};
+    return {{is_operator, kOperatorOf[kind]}};
+  }
+
+  static profile::SampleRecord sample_of(std::uint64_t kind, TimeNs time) {
+    if (kind == 11) return test::shared_sample(time);
+    if (kind == 12) return test::tag_sample(time, 6);
+    if (kind == 13) return test::component_sample(time, 1);
+    if (kind > 13) return test::unattributed_sample(time, profile::Reason::kUnknownKernel);
+    return test::ir_sample(time, static_cast<std::uint32_t>(kind));
+  }
+
+  profile::SampleRecord next(TimeNs time) {
+    const std::uint64_t kind = random_() % 15;
+    profile::SampleRecord sample = sample_of(kind, time);
+    sample.weight = random_() % 100'000'000 + 1;
+    if (kind >= 1 && kind <= 9) {
+      if (random_() % 5 == 0) sample.attribution.quality = profile::Quality::kInferred;
+      if (random_() % 4 == 0) {
+        sample.mode = profile::Mode::kKernel;
+        sample.attribution.kernel = true;
+        sample.attribution.how = profile::How::kKernelCode;
+      }
+    }
+    count(sample, owners_of(kind));
+    return sample;
+  }
+
+  void count(const profile::SampleRecord& sample, const std::vector<Owner>& owners) {
+    constexpr std::uint64_t kRecordingBegan = 1'700'000'000'000'000'000;
+    const std::uint64_t wall = kRecordingBegan + static_cast<std::uint64_t>(sample.time - test::kSampleStart);
+    const auto hour = static_cast<store::Hour>(wall / store::kHourNs);
+    const store::Wide part = store::kParts / owners.size(), weight = sample.weight;
+    for (const auto& [what, id] : owners) {
+      for (store::CostSum* to : {&hours[{hour, what, id}], &days[{hour - hour % 24, what, id}]}) {
+        to->samples += part;
+        to->weight += part * weight;
+        to->squares += part * part / store::kParts * weight * weight;
+        if (sample.attribution.kernel) to->kernel += part * weight;
+        if (sample.attribution.quality == profile::Quality::kInferred) to->inferred += part * weight;
+      }
+    }
+  }
+
+  std::mt19937_64 random_{23};
+};
+
+TEST_F(SummariseTest, SumsAreThoseOfAMillionSamplesToTheLastBit) {
+  auto writer = open(options());
+  test::give_context(*writer);
+  RandomRecording recording;
+  recording.give(*writer);
+  ASSERT_TRUE(writer->flush());
+  ASSERT_GT(recording.hours.size(), recording.days.size());
+  EXPECT_TRUE(exact_rows(sums()) == recording.hours);
+
+  writer->set_retention(1, 0, 0);
+  store::SummaryWriter summaries(directory_);
+  compact(*writer, summaries);
+  EXPECT_FALSE(store::list_summaries(directory_)->empty());
+  store::Summary after = sums();
+  EXPECT_TRUE(exact_rows(after) == recording.hours);
+  // The broken twin: a part of a sample is missing.
+  --after.costs.begin()->second.samples;
+  EXPECT_FALSE(exact_rows(after) == recording.hours);
+
+  // And after they have become days.
+  constexpr std::uint64_t kDayNs = 24 * store::kHourNs;
+  ASSERT_TRUE(summaries.retain(retention_, kWall + 40 * kDayNs));
+  after = sums();
+  EXPECT_GT(after.days_until, 0);
+  store::roll_up(after, INT64_MAX);
+  EXPECT_TRUE(exact_rows(after) == recording.days);
 }
 
 // The broken twins: the comparison sees a segment that counts twice, one that is left out, and an hour that
