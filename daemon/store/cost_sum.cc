@@ -12,11 +12,6 @@ Wide in_parts(Wide number, std::uint32_t parts) {
   return number * parts;
 }
 
-// The part of a square that belongs to a part of a weight.
-std::uint32_t square_of(std::uint32_t parts) {
-  return static_cast<std::uint32_t>(std::uint64_t{parts} * parts / kParts);
-}
-
 }  // namespace
 
 std::vector<std::uint32_t> whole_parts(std::span<const double> shares) {
@@ -46,7 +41,7 @@ void CostSum::add(const profile::Sum& sum, std::uint32_t parts, bool in_kernel, 
   const Wide part_weight = in_parts(sum.weight, parts);
   profile::add_bounded(samples, in_parts(sum.samples, parts));
   profile::add_bounded(weight, part_weight);
-  profile::add_bounded(squares, in_parts(sum.weight_squares, square_of(parts)));
+  profile::add_bounded(squares, in_parts(sum.weight_squares, parts));
   if (in_kernel) profile::add_bounded(kernel, part_weight);
   if (is_inferred) profile::add_bounded(inferred, part_weight);
 }

@@ -28,7 +28,7 @@ Wide to_parts(double number);
 struct CostSum {
   Wide samples = 0;
   Wide weight = 0;      // in the unit
-  Wide squares = 0;     // of the weights of each sample's parts
+  Wide squares = 0;     // of weights: of a sample that is divided each owner has its part of the square
   Wide kernel = 0;      // weight of those in kernel mode
   Wide inferred = 0;    // weight of those whose location was inferred
   Wide undetailed = 0;  // weight of which the last three are not known: older programs summed it up

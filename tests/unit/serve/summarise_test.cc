@@ -240,7 +240,7 @@ class RandomRecording {
       for (store::CostSum* to : {&hours[{hour, what, id}], &days[{hour - hour % 24, what, id}]}) {
         to->samples += part;
         to->weight += part * weight;
-        to->squares += part * part / store::kParts * weight * weight;
+        to->squares += part * weight * weight;
         if (sample.attribution.kernel) to->kernel += part * weight;
         if (sample.attribution.quality == profile::Quality::kInferred) to->inferred += part * weight;
       }

@@ -77,7 +77,7 @@ TEST(WholeParts, AreTheWholeSample) {
   }
 }
 
-TEST(CostSums, HalfASampleHasAQuarterOfItsSquare) {
+TEST(CostSums, HalfASampleHasHalfOfEverything) {
   profile::Sum one;
   profile::SampleRecord sample;
   sample.weight = 1'000'001;
@@ -86,7 +86,7 @@ TEST(CostSums, HalfASampleHasAQuarterOfItsSquare) {
   half.add(one, kParts / 2, true, false);
   EXPECT_EQ(to_number(half.samples), 0.5);
   EXPECT_EQ(to_number(half.weight), 500'000.5);
-  EXPECT_EQ(to_number(half.squares), 0.25 * 1'000'001.0 * 1'000'001.0);
+  EXPECT_EQ(to_number(half.squares), 0.5 * 1'000'001.0 * 1'000'001.0);
   EXPECT_TRUE(half.kernel == half.weight);
   EXPECT_TRUE(half.inferred == 0);
   // What exceeds a field stays at its greatest value.
@@ -163,7 +163,7 @@ class RandomSamples {
   static void count(Counted& to, std::uint64_t weight, std::uint64_t share, bool kernel, bool inferred) {
     to.samples += share;
     to.weight += static_cast<Wide>(weight) * share;
-    to.squares += static_cast<Wide>(weight) * weight * (share * share / kParts);
+    to.squares += static_cast<Wide>(weight) * weight * share;
     if (kernel) to.kernel += static_cast<Wide>(weight) * share;
     if (inferred) to.inferred += static_cast<Wide>(weight) * share;
   }
