@@ -150,7 +150,11 @@ namespace {
 
 Json side_json(const std::optional<query::ComparedSide>& side) {
   if (!side) return nullptr;
-  Json out = {{"key", query::operator_key(side->process, side->plan, side->row.id)}, {"id", side->row.id}};
+  // Sums know the operator, and no plan of a process.
+  Json out = {{"key", side->plan == 0
+                          ? Json()
+                          : Json(query::operator_key(side->process, side->plan, side->row.id))},
+              {"id", side->row.id}};
   query::add_cost(out, side->row.cost);
   return out;
 }
@@ -204,15 +208,12 @@ Result<query::Comparison> comparison(const View& a, const View& b) {
   return both;
 }
 
-Result<Json> compare_json(const View& a, const View& b) {
-  auto compared = comparison(a, b);
-  if (!compared) return compared.error();
-  const query::Comparison& both = *compared;
-  Json out = {{"a", first_execution(a)},
-              {"b", first_execution(b)},
-              {"source", query::source_json(both.a.source)},
+namespace {
+
+Json compared_json(const query::Comparison& both) {
+  Json out = {{"source", query::source_json(both.a.source)},
               {"executions", {{"a", both.executions_a}, {"b", both.executions_b}}},
-              {"same_plan", both.same_plan}};
+              {"same_plan", both.plans_known ? Json(both.same_plan) : Json()}};
   out["operators"] = Json::array();
   for (const query::ComparedOperator& row : both.operators) {
     const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;
@@ -229,6 +230,23 @@ Result<Json> compare_json(const View& a, const View& b) {
         {"key", row.key}, {"name", row.name}, {"a", query::cost_json(row.a)}, {"b", query::cost_json(row.b)}};
     out["rest"].push_back(changes_json(std::move(json), row.a, row.b));
   }
+  return out;
+}
+
+}  // namespace
+
+Json sums_comparison_json(const query::Comparison& both) {
+  Json out = {{"a", Json::object()}, {"b", Json::object()}, {"sums", true}};
+  out.update(compared_json(both));
+  return out;
+}
+
+Result<Json> compare_json(const View& a, const View& b) {
+  auto compared = comparison(a, b);
+  if (!compared) return compared.error();
+  const query::Comparison& both = *compared;
+  Json out = {{"a", first_execution(a)}, {"b", first_execution(b)}};
+  out.update(compared_json(both));
   out["accounting"] = {{"a", query::accounting_json(both.a.accounting)},
                        {"b", query::accounting_json(both.b.accounting)}};
   out["file"] = {{"a", query::damage_json(*a.whole)}, {"b", query::damage_json(*b.whole)}};

@@ -1,9 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "daemon/query/load/damage.h"
+#include "daemon/query/time/wall_time.h"
+#include "daemon/serve/compare_sums.h"
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
@@ -61,6 +67,99 @@ Result<serve::View> open_side(const DiffOptions& options, const std::string& tex
   return view;
 }
 
+// What samples or sums of both sides say.
+struct Compared {
+  query::Comparison both;
+  query::Json json;  // where it is asked for
+};
+
+// A side that is named by its fingerprint in the store; nothing for others, and where the text is wrong.
+std::optional<serve::ExecutionFilter> store_side(const std::string& text, std::uint64_t now_ns) {
+  const auto side = parse_diff_side(text);
+  if (!side || !side->what.empty() || side->fingerprint.empty()) return std::nullopt;
+  FilterOptions options;
+  options.fingerprint = side->fingerprint;
+  options.since = side->since;
+  options.until = side->until;
+  auto filter = execution_filter(options, now_ns);
+  if (!filter) return std::nullopt;
+  filter->limit = 1;
+  return std::move(*filter);
+}
+
+Result<store::Summary> sums_of_side(serve::Library& library, const serve::ExecutionFilter& filter,
+                                    const std::string& text, bool judged) {
+  store::WallRange range;
+  if (filter.since_ns) range.since_ns = *filter.since_ns;
+  if (filter.until_ns) range.until_ns = *filter.until_ns;
+  auto sums = library.sums(range, Stop());
+  if (!sums) return in_context(text + ": ", sums.error());
+  std::uint64_t unwritten = 0;
+  for (const auto& [hour, loss] : sums->losses) unwritten += loss.unwritten;
+  // What is missing looks like a change, and what grew may be missing.
+  if (judged && unwritten > 0)
+    return internal(
+        fmt::format("{}: no condition of --fail-if can be judged: {} samples of that time are missing", text,
+                    unwritten));
+  return sums;
+}
+
+// Two queries or times of the store, where samples of one of them are gone: sums know both sides. Nothing
+// where samples know both.
+Result<std::optional<Compared>> compare_history(const DiffOptions& options) {
+  const std::uint64_t now_ns = query::wall_clock_ns();
+  const auto a = store_side(options.a, now_ns), b = store_side(options.b, now_ns);
+  if (!a || !b) return std::optional<Compared>();
+  const auto library = open_library(options.view.choice);
+  bool gone = false;
+  for (const auto* side : {&*a, &*b}) {
+    const auto rows = library->gone(*side, {}, Stop());
+    // Who reads the store for its samples says what is wrong with it.
+    if (!rows) return std::optional<Compared>();
+    gone = gone || !rows->rows.empty();
+  }
+  if (!gone) return std::optional<Compared>();
+  const bool judged = !options.fail_if.empty();
+  const auto of_a = sums_of_side(*library, *a, options.a, judged);
+  if (!of_a) return of_a.error();
+  const auto of_b = sums_of_side(*library, *b, options.b, judged);
+  if (!of_b) return of_b.error();
+  auto both = serve::compare_sums({*of_a, a->fingerprint}, {*of_b, b->fingerprint},
+                                  options.view.choice.source);
+  if (!both) return both.error();
+  warn(
+      "some samples of that time are deleted: compared are sums of whole hours (UTC), or of whole days where "
+      "they are old, with all plans of each query");
+  query::Json json = options.view.choice.json ? serve::sums_comparison_json(*both) : query::Json();
+  return std::optional(Compared{std::move(*both), std::move(json)});
+}
+
+Result<Compared> compare_samples(const DiffOptions& options) {
+  auto a = open_side(options, options.a);
+  if (!a) return a.error();
+  auto b = open_side(options, options.b);
+  if (!b) return b.error();
+  for (const auto& [name, side] : {std::pair{&options.a, &*a}, std::pair{&options.b, &*b}}) {
+    // What is missing looks like a change, and what grew may be missing.
+    if (!options.fail_if.empty() && query::is_damaged(*side->whole))
+      return internal(fmt::format("{}: no condition of --fail-if can be judged on a damaged profile. {}",
+                                  *name, query::damage_text(*side->whole)));
+  }
+  auto both = serve::comparison(*a, *b);
+  if (!both) return both.error();
+  if (!options.view.choice.json) return Compared{std::move(*both), {}};
+  auto json = serve::compare_json(*a, *b);
+  if (!json) return json.error();
+  return Compared{std::move(*both), std::move(*json)};
+}
+
+Result<Compared> compare_sides(const DiffOptions& options) {
+  auto history = compare_history(options);
+  if (!history) return history.error();
+  if (*history) return std::move(**history);
+  return compare_samples(options);
+}
+
 using Reasons = std::vector<std::pair<std::string, std::string>>;  // condition and why
 
 query::Json json_of(const Reasons& reasons) {
@@ -76,35 +175,23 @@ int run_diff(const DiffOptions& options) {
     if (!condition) return complain(condition.error());
     conditions.push_back(std::move(*condition));
   }
-  auto a = open_side(options, options.a);
-  if (!a) return complain(a.error());
-  auto b = open_side(options, options.b);
-  if (!b) return complain(b.error());
-  for (const auto& [name, side] : {std::pair{&options.a, &*a}, std::pair{&options.b, &*b}}) {
-    // What is missing looks like a change, and what grew may be missing.
-    if (!conditions.empty() && query::is_damaged(*side->whole))
-      return complain(
-          internal(fmt::format("{}: no condition of --fail-if can be judged on a damaged profile. {}", *name,
-                               query::damage_text(*side->whole))));
-  }
-  auto both = serve::comparison(*a, *b);
-  if (!both) return complain(both.error());
+  auto compared = compare_sides(options);
+  if (!compared) return complain(compared.error());
+  const query::Comparison& both = compared->both;
   Reasons held, unknown;
   for (const Condition& condition : conditions) {
     const Verdict verdict =
-        judge(condition, *both, query::parts_of(both->executions_a), query::parts_of(both->executions_b));
+        judge(condition, both, query::parts_of(both.executions_a), query::parts_of(both.executions_b));
     if (!verdict.holds.empty()) held.emplace_back(condition.text, verdict.holds);
     if (!verdict.unknown.empty()) unknown.emplace_back(condition.text, verdict.unknown);
   }
   if (options.view.choice.json) {
-    auto json = serve::compare_json(*a, *b);
-    if (!json) return complain(json.error());
-    (*json)["fail_if"] = json_of(held);
-    (*json)["fail_if_unknown"] = json_of(unknown);
-    print_json(query::dump(*json));
+    compared->json["fail_if"] = json_of(held);
+    compared->json["fail_if_unknown"] = json_of(unknown);
+    print_json(query::dump(compared->json));
   } else {
     const Terminal terminal = options.view.choice.terminal();
-    print_text(render(*both, options.a, options.b, terminal), terminal);
+    print_text(render(both, options.a, options.b, terminal), terminal);
   }
   std::fflush(stdout);
   for (const auto& [condition, why] : held) warn(fmt::format("--fail-if {}: {}", condition, why));

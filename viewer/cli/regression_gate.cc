@@ -87,7 +87,10 @@ Result<Condition> parse_condition(std::string_view text) {
 }
 
 Verdict judge(const Condition& condition, const query::Comparison& both, double a_parts, double b_parts) {
-  if (condition.of == Condition::Of::kPlan) return {both.same_plan ? "" : "the plans differ", ""};
+  const bool is_plan = condition.of == Condition::Of::kPlan;
+  if (is_plan ? !both.plans_known : !both.intervals_known)
+    return {"", "the samples are gone, and an older version summed them up"};
+  if (is_plan) return {both.same_plan ? "" : "the plans differ", ""};
   const auto tested = [&](const std::string& name, const query::Share95& a, const query::Share95& b) {
     return Tested{name, query::sampled_cost(both.a, a.amount, a_parts),
                   query::sampled_cost(both.b, b.amount, b_parts), !surely_small(a) || !surely_small(b)};

@@ -58,6 +58,7 @@ class DiffTable {
     std::string change = grown ? fmt::format("{:+.1f} %", 100 * (grown->ratio - 1)) : "";
     std::string interval =
         grown ? fmt::format("{:+.1f} to {:+.1f} %", 100 * (grown->low - 1), 100 * (grown->high - 1))
+        : !both_.intervals_known       ? "not known"
         : a != nullptr && b != nullptr ? "too few samples"
                                        : "";
     change = apart(change, kChangeWidth);
@@ -97,6 +98,7 @@ std::string side_text(std::string_view letter, const std::string& what, const qu
 }
 
 std::string plans_text(const query::Comparison& both) {
+  if (!both.plans_known) return "Some sums do not say of which plan they are.";
   if (both.same_plan) return "The plans are the same.";
   std::size_t moved = 0, fresh = 0, gone = 0;
   for (const query::ComparedOperator& row : both.operators) {

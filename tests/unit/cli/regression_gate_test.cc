@@ -122,5 +122,16 @@ TEST(Gate, ConditionsThatAreNone) {
   }
 }
 
+// Sums of an older version say neither how sure they are nor of which plan.
+TEST(Gate, WhatOlderSumsDoNotSayIsNotJudged) {
+  query::Comparison both = compared({100, 100}, {1000, 1000});
+  EXPECT_FALSE(judged("total>5%", both).holds.empty());
+  both.intervals_known = both.plans_known = false;
+  for (const char* condition : {"total>5%", "operator>5%", "plan"}) {
+    EXPECT_THAT(judged(condition, both).holds, IsEmpty()) << condition;
+    EXPECT_THAT(judged(condition, both).unknown, HasSubstr("older version")) << condition;
+  }
+}
+
 }  // namespace
 }  // namespace tailor::cli
