@@ -13,7 +13,7 @@ namespace tailor::store {
 
 using Wide = profile::Sum::Wide;
 
-// A sample has so many parts, and so has its weight: those of several owners are divided among them.
+// The number of parts of a sample, and of its weight: those of several owners are divided among them.
 inline constexpr std::uint32_t kParts = 1u << 20;
 
 // The parts that owners with these shares have, which add up to 1. What is left over is the first one's.

@@ -114,7 +114,7 @@ Result<std::optional<Compared>> compare_history(const DiffOptions& options) {
   bool gone = false;
   for (const auto* side : {&*a, &*b}) {
     const auto rows = library->gone(*side, {}, Stop());
-    // Who reads the store for its samples says what is wrong with it.
+    // The comparison of samples says what is wrong with the store.
     if (!rows) return std::optional<Compared>();
     gone = gone || !rows->rows.empty();
   }

@@ -6,7 +6,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "daemon/query/time/wall_time.h"
+#include "daemon/serve/library.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/execution_filter.h"
 #include "viewer/cli/sql_tables.h"
 #include "viewer/cli/text.h"
 #include "viewer/cli/view_choice.h"
@@ -135,6 +138,40 @@ class Output {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Of the store, or of what --since, --until and --fingerprint say of it.
+Result<SqlTables> history_tables(const SqlOptions& options) {
+  const Choice& choice = options.view.choice;
+  const FilterOptions& by = choice.filter;
+  const bool of_samples = !choice.what.empty() || choice.has_last || !choice.execution.empty() ||
+                          !by.process.empty() || !by.labels.empty() || !by.longer_than.empty() ||
+                          !choice.process.empty() || !choice.source.empty() || choice.from_ns || choice.to_ns ||
+                          !choice.iteration.empty() || !choice.loop.empty() || options.view.thread ||
+                          options.view.pipeline || options.view.op;
+  if (of_samples)
+    return invalid(
+        "the tables history_... are of the daemon's store; --since, --until and --fingerprint say what of it, "
+        "and nothing else does");
+  const auto filter = execution_filter(choice.filter, query::wall_clock_ns());
+  if (!filter) return filter.error();
+  store::WallRange range;
+  if (filter->since_ns) range.since_ns = *filter->since_ns;
+  if (filter->until_ns) range.until_ns = *filter->until_ns;
+  const auto library = open_library(choice);
+  const auto sums = library->sums(range, Stop());
+  if (!sums) return sums.error();
+  return SqlTables::make(*sums, filter->fingerprint);
+}
+
+Result<SqlTables> tables_for(const SqlOptions& options, const SqlTables::Reads& reads) {
+  if (reads.history && reads.samples)
+    return invalid(
+        "the tables history_... are sums, and the others are of samples: ask each with its own statement");
+  if (reads.history) return history_tables(options);
+  auto view = open_view(options.view, reads.functions ? Needs::kActivityAndFunctions : Needs::kActivity);
+  if (!view) return view.error();
+  return SqlTables::make(*view, reads.functions);
+}
+
 int run_sql(SqlOptions options) {
   if (options.schema) {
     fmt::print("{}", SqlTables::schema());
@@ -145,11 +182,9 @@ int run_sql(SqlOptions options) {
   if (options.query.empty())
     return complain(
         invalid("there is no SQL: give it with -q, or on standard input; --schema shows the tables"));
-  const auto functions = SqlTables::reads_functions(options.query);
-  if (!functions) return complain(functions.error());
-  auto view = open_view(options.view, *functions ? Needs::kActivityAndFunctions : Needs::kActivity);
-  if (!view) return complain(view.error());
-  const auto tables = SqlTables::make(*view, *functions);
+  const auto reads = SqlTables::reads(options.query);
+  if (!reads) return complain(reads.error());
+  const auto tables = tables_for(options, *reads);
   if (!tables) return complain(tables.error());
   const Terminal terminal = options.view.choice.terminal();
   Output output(options, terminal);

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,6 +21,7 @@
 #include "daemon/query/sums/terms.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/sql_functions.h"
+#include "viewer/cli/sql_history.h"
 #include "viewer/cli/sql_insert.h"
 
 namespace tailor::cli {
@@ -299,12 +301,21 @@ Status fill_samples(sqlite3* db, const serve::View& view, const query::SampleCol
   return table.done();
 }
 
+bool is_of_samples(std::string_view table) {
+  constexpr std::string_view kTables[] = {"executions", "damage",        "plans", "components", "operators",
+                                          "regions",    "memory_ranges", "cells", "owners",     "samples"};
+  return std::ranges::find(kTables, table) != std::end(kTables);
+}
+
 // The tables are a copy in memory: a statement that writes would be a mistake, and one that names files a way
-// out. `functions`, a bool, becomes true where it reads what SqlFunctions has.
-int only_reads(void* functions, int action, const char* table, const char* column, const char*, const char*) {
+// out. `noted`, of SqlTables::Reads, notes what it reads.
+int only_reads(void* noted, int action, const char* table, const char* column, const char*, const char*) {
+  auto& reads = *static_cast<SqlTables::Reads*>(noted);
   switch (action) {
     case SQLITE_READ:
-      if (SqlFunctions::has(table, column)) *static_cast<bool*>(functions) = true;
+      if (SqlFunctions::has(table, column)) reads.functions = true;
+      if (SqlHistory::has(table)) reads.history = true;
+      if (reads.functions || is_of_samples(table)) reads.samples = true;
       return SQLITE_OK;
     case SQLITE_SELECT:
     case SQLITE_FUNCTION:
@@ -317,12 +328,12 @@ int only_reads(void* functions, int action, const char* table, const char* colum
 
 using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
 
-// One statement that reads. `functions` as of only_reads(); it must outlive the statement.
-Result<Statement> prepare(sqlite3* db, const std::string& sql, bool& functions) {
+// One statement that reads. `reads` as of only_reads(); it must outlive the statement.
+Result<Statement> prepare(sqlite3* db, const std::string& sql, SqlTables::Reads& reads) {
   sqlite3_stmt* prepared = nullptr;
   const char* rest = nullptr;
-  functions = false;
-  sqlite3_set_authorizer(db, only_reads, &functions);
+  reads = {};
+  sqlite3_set_authorizer(db, only_reads, &reads);
   const int code = sqlite3_prepare_v2(db, sql.c_str(), -1, &prepared, &rest);
   Statement statement(prepared, sqlite3_finalize);
   if (code == SQLITE_AUTH)
@@ -364,7 +375,7 @@ void SqlTables::Close::operator()(sqlite3* db) const {
 }
 
 std::string SqlTables::schema() {
-  return std::string(kSchema).append(SqlFunctions::schema());
+  return std::string(kSchema).append(SqlFunctions::schema()).append(SqlHistory::schema());
 }
 
 Result<SqlTables> SqlTables::open() {
@@ -378,13 +389,30 @@ Result<SqlTables> SqlTables::open() {
   return tables;
 }
 
-Result<bool> SqlTables::reads_functions(const std::string& sql) {
+Result<SqlTables::Reads> SqlTables::reads(const std::string& sql) {
   const auto empty = open();
   if (!empty) return empty.error();
-  bool functions = false;
-  const auto statement = prepare(empty->db_.get(), sql, functions);
+  Reads noted;
+  const auto statement = prepare(empty->db_.get(), sql, noted);
   if (!statement) return statement.error();
-  return functions;
+  return noted;
+}
+
+Result<bool> SqlTables::reads_functions(const std::string& sql) {
+  const auto noted = reads(sql);
+  if (!noted) return noted.error();
+  return noted->functions;
+}
+
+Result<SqlTables> SqlTables::make(const store::Summary& sums, const std::string& fingerprint) {
+  auto tables = open();
+  if (!tables) return tables.error();
+  sqlite3* db = tables->db_.get();
+  Status done = run(db, "BEGIN");
+  if (done.ok()) done = SqlHistory::fill(db, sums, fingerprint);
+  if (done.ok()) done = run(db, "COMMIT");
+  if (!done.ok()) return done.error();
+  return tables;
 }
 
 Result<SqlTables> SqlTables::make(const serve::View& view, bool with_functions) {
@@ -412,8 +440,8 @@ Result<SqlTables> SqlTables::make(const serve::View& view, bool with_functions) 
 }
 
 Status SqlTables::query(const std::string& sql, const Rows& rows) const {
-  bool functions = false;
-  const auto prepared = prepare(db_.get(), sql, functions);
+  Reads noted;
+  const auto prepared = prepare(db_.get(), sql, noted);
   if (!prepared) return prepared.error();
   sqlite3_stmt* statement = prepared->get();
   const int count = sqlite3_column_count(statement);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/serve/view.h"
+#include "daemon/store/summary.h"
 #include "proto/base/result.h"
 
 struct sqlite3;
@@ -17,14 +18,22 @@ namespace tailor::cli {
 // One thread.
 class SqlTables {
  public:
-  // Whether the statement reads functions, addresses of code or call chains: these cost a reader more. Fails
-  // as query() does before its first row.
+  // What a statement reads.
+  struct Reads {
+    bool functions = false;  // addresses of code or call chains too: these cost a reader more
+    bool samples = false;    // any table of samples, or of what they name
+    bool history = false;    // the sums of a store
+  };
+  // Fails as query() does before its first row.
+  static Result<Reads> reads(const std::string& sql);
   static Result<bool> reads_functions(const std::string& sql);
 
   // Of what the view shows. Fails where there are no samples, or more than `kMostSamples`. Without functions,
   // their tables are empty and columns NULL; with them, the view must have been opened with
   // Detail::functions.
   static Result<SqlTables> make(const serve::View& view, bool with_functions);
+  // Of the sums of a store, of one query or of all ("").
+  static Result<SqlTables> make(const store::Summary& sums, const std::string& fingerprint);
 
   // The statements that made the tables, with a comment for each column.
   static std::string schema();

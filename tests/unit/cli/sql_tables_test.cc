@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
+
 #include "daemon/query/reports/function_report.h"
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
@@ -170,10 +173,59 @@ TEST(SqlTables, WhatIsNoQueryFailsBeforeAProfileIsRead) {
   EXPECT_TRUE(SqlTables::reads_functions("SELECT 1;\n "));
 }
 
+TEST(SqlTables, SumsOfAStoreAreTables) {
+  store::Summary sums;
+  sums.days_until = 48;
+  const auto key_of_hour = [](store::Hour hour, std::optional<std::uint64_t> plan) {
+    store::CostKey key;
+    key.hour = hour;
+    key.fingerprint = "9c1e";
+    key.id = 3;
+    key.name = "scan";
+    key.source = "cpu-clock";
+    key.plan = plan;
+    return key;
+  };
+  store::CostSum& known = sums.costs[key_of_hour(50, 0xABCD)];
+  known.samples = store::to_parts(2.5);
+  known.weight = store::to_parts(1e6);
+  known.kernel = store::to_parts(5e5);
+  store::CostSum& older = sums.costs[key_of_hour(24, {})];
+  older.weight = older.undetailed = store::to_parts(7);
+  sums.runs[{50, 1000, "9c1e"}] = {2, 1, 30, 10, 20};
+  sums.losses[50].late = 4;
+  sums.queries[{1000, "beef"}] = {"other", "select ?"};
+  const auto all = SqlTables::make(sums, "");
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_THAT(rows_of(*all, "SELECT since_s, hours, owner, plan, id, samples, weight, kernel, inferred FROM "
+                            "history_costs ORDER BY since_s"),
+              ElementsAre("86400 24 operator NULL 3 0 7 NULL NULL",
+                          "180000 1 operator 000000000000abcd 3 2.5 1e+06 500000 0"));
+  EXPECT_THAT(rows_of(*all, "SELECT uid, executions, failed, elapsed_sum, elapsed_max FROM history_runs"),
+              ElementsAre("1000 2 1 30 20"));
+  EXPECT_THAT(rows_of(*all, "SELECT hours, late FROM history_losses"), ElementsAre("1 4"));
+  EXPECT_THAT(rows_of(*all, "SELECT name FROM history_queries"), ElementsAre("other"));
+  const auto one = SqlTables::make(sums, "beef");
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_THAT(rows_of(*one, "SELECT * FROM history_costs"), IsEmpty());
+}
+
+TEST(SqlTables, AStatementSaysWhetherItReadsSumsOrSamples) {
+  const auto reads = [](const char* sql) { return *SqlTables::reads(sql); };
+  EXPECT_TRUE(reads("SELECT sum(weight) FROM history_costs").history);
+  EXPECT_FALSE(reads("SELECT sum(weight) FROM history_costs").samples);
+  EXPECT_FALSE(reads("SELECT * FROM operator_samples").history);
+  EXPECT_TRUE(reads("SELECT * FROM operator_samples").samples);
+  EXPECT_TRUE(reads("SELECT name FROM functions").samples);
+  const auto both = reads("SELECT h.name FROM history_costs h JOIN operators USING (id)");
+  EXPECT_TRUE(both.history && both.samples);
+}
+
 TEST(SqlTables, TheSchemaIsThatOfTheTables) {
   const std::string schema = SqlTables::schema();
   for (const char* each :
-       {"TABLE samples", "TABLE function_names", "VIEW functions", "VIEW function_samples"})
+       {"TABLE samples", "TABLE function_names", "VIEW functions", "VIEW function_samples",
+        "TABLE history_costs"})
     EXPECT_NE(schema.find(each), std::string::npos) << each;
 }
 
