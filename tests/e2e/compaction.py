@@ -66,7 +66,8 @@ with Daemon(options=("--keep-days", "1")) as daemon:
     named = {(row["id"], row["name"]): row["weight"] for row in before["rows"] if row["what"] == "operator"}
     for operator in report["plans"][0]["operators"]:
         want, have = operator["weight"], named.get((operator["id"], operator["name"]), 0)
-        check(math.isclose(have, want, rel_tol=1e-9), f"{operator['name']}: {have / 1e6:.3f} ms; {want / 1e6:.3f} ms in a report on the samples")
+        # Sums divide a sample of several owners into 2^20 parts.
+        check(math.isclose(have, want, rel_tol=1e-5), f"{operator['name']}: {have / 1e6:.3f} ms; {want / 1e6:.3f} ms in a report on the samples")
 
     daemon.stop()
     old = data_segments(daemon)
