@@ -96,6 +96,17 @@ with Daemon(options=("--keep-days", "1")) as daemon:
     text = daemon.tailor("report", "--by", "day", "--fingerprint", fingerprint)
     check("executions ended" in text and before["rows"][0]["name"] in text, "as text")
     check(fingerprint in daemon.tailor("report", "--by", "day"), "and in the list of queries")
+    side = f"fingerprint:{fingerprint}"
+    compared = json.loads(daemon.tailor("diff", "--json", side, f"{side}@-1d.."))
+    check(compared.get("sums") and compared["same_plan"] and compared["executions"]["a"] == before["executions"],
+          f"a comparison is of the sums: {compared['executions']}")
+    check(all(row["weight_change"] == 0 for row in compared["operators"] + compared["rest"]), "of the same on both sides")
+    check("= everything" in daemon.tailor("diff", side, side), "as text")
+    told = json.loads(daemon.tailor("sql", "--json", "--fingerprint", fingerprint, "-q",
+                                    "SELECT sum(weight) AS weight, sum(kernel) AS kernel FROM history_costs WHERE unit = 'ns_on_cpu'"))[0]
+    of_event = [event for event in summed_up["events"] if event["unit"] == "ns_on_cpu"]
+    for key in ("weight", "kernel"):
+        check(math.isclose(told[key], sum(event[key] for event in of_event), rel_tol=1e-9), f"SQL says the same of {key}: {told[key]:.0f}")
 
     # More of the same query; the daemon is killed, and its successor goes on.
     work("--query", "tpch-6", repeat=20)
