@@ -155,7 +155,8 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
 }
 
 double mean_elapsed(const store::RunSum& runs) {
-  return runs.executions == 0 ? 0 : static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.executions);
+  if (runs.executions == 0) return 0;
+  return static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.executions);
 }
 
 // What stays of executions whose samples are gone, by hour and query.

@@ -144,13 +144,13 @@ Result<SqlTables> history_tables(const SqlOptions& options) {
   const FilterOptions& by = choice.filter;
   const bool of_samples = !choice.what.empty() || choice.has_last || !choice.execution.empty() ||
                           !by.process.empty() || !by.labels.empty() || !by.longer_than.empty() ||
-                          !choice.process.empty() || !choice.source.empty() || choice.from_ns || choice.to_ns ||
-                          !choice.iteration.empty() || !choice.loop.empty() || options.view.thread ||
+                          !choice.process.empty() || !choice.source.empty() || choice.from_ns ||
+                          choice.to_ns || !choice.iteration.empty() || !choice.loop.empty() || options.view.thread ||
                           options.view.pipeline || options.view.op;
   if (of_samples)
     return invalid(
-        "the tables history_... are of the daemon's store; --since, --until and --fingerprint say what of it, "
-        "and nothing else does");
+        "the tables history_... are of the daemon's store; --since, --until and --fingerprint say what of "
+        "it, and nothing else does");
   const auto filter = execution_filter(choice.filter, query::wall_clock_ns());
   if (!filter) return filter.error();
   store::WallRange range;
