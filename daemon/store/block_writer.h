@@ -10,6 +10,7 @@
 
 #include "daemon/store/block.h"
 #include "daemon/store/file_io.h"
+#include "daemon/store/process_weights.h"
 #include "proto/base/ids.h"
 #include "proto/base/result.h"
 
@@ -21,6 +22,7 @@ struct BlockContent {
   std::uint64_t activity = 0;
   TimeNs first = kTimeMax;  // of samples and activity
   TimeNs last = kTimeMin;
+  BytesOfProcesses weights = {};  // what makes it large, by process
 };
 
 struct WriteStats {

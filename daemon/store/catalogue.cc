@@ -89,13 +89,15 @@ Status prepare_schema(sqlite3* db, Catalogue::Mode mode) {
     if (mode == Catalogue::Mode::kRead) return Ok{};
     // It is of use without them, on a full disk.
     (void)execute(db, indexes().c_str());
-    return make_shares(db);
+    Status made = make_shares(db);
+    return made ? make_parts(db) : made;
   }
   if (*version != 0 || mode == Catalogue::Mode::kRead) return other_version(*version);
   if (auto ok = execute(db, "BEGIN"); !ok) return ok;
   if (auto ok = execute(db, kSchema); !ok) return ok;
   if (auto ok = execute(db, indexes().c_str()); !ok) return ok;
   if (auto ok = make_shares(db); !ok) return ok;
+  if (auto ok = make_parts(db); !ok) return ok;
   return execute(db, fmt::format("PRAGMA user_version={}; COMMIT", kSchemaVersion).c_str());
 }
 
@@ -292,7 +294,8 @@ Status Catalogue::put_use_since(RecordingNumber recording, TimeNs since, std::ui
 
 Status Catalogue::forget_contents(std::uint64_t number) {
   for (const char* sql : {"DELETE FROM use WHERE data=?1 OR dictionary=?1",
-                          "DELETE FROM entry WHERE segment=?1", "DELETE FROM cost WHERE data=?1"}) {
+                          "DELETE FROM entry WHERE segment=?1", "DELETE FROM cost WHERE data=?1",
+                          "DELETE FROM part WHERE segment=?1"}) {
     Statement statement(db_, sql);
     statement << number;
     if (auto ok = statement.run(); !ok) return ok;

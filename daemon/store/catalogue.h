@@ -89,6 +89,24 @@ struct RemovedOfUser {
   std::uint64_t first_ns = 0, last_ns = 0;  // when
 };
 
+// What the processes of one user have of a segment, or of all segments, in bytes.
+struct SegmentPart {
+  std::uint64_t segment = 0;
+  std::optional<std::uint32_t> uid;  // nothing: not known
+  std::uint64_t bytes = 0;
+};
+struct DiskUse {
+  std::optional<std::uint32_t> uid;  // nothing: not known
+  std::uint64_t bytes = 0;
+};
+
+// What went from segments because the user had more than a share of the disk (disk_shares.h). CLOCK_REALTIME.
+struct CutOfUser {
+  std::optional<std::uint32_t> uid;
+  std::uint64_t bytes = 0, samples = 0;
+  std::uint64_t first_ns = 0, last_ns = 0;  // when
+};
+
 // Which executions, by when they began: CLOCK_REALTIME in [since, until).
 struct WallRange {
   std::uint64_t since_ns = 0, until_ns = INT64_MAX;
@@ -203,6 +221,20 @@ class Catalogue {
   Result<std::vector<RemovedOfUser>> removed() const;
   // Forgets removals before this time, and the users of processes of which nothing is left.
   Status forget_removed(std::uint64_t before_wall_ns);
+  // The segment holds so many bytes of the process, beside what was said before. Its user is put_owner()'s.
+  Status add_part(RecordingNumber recording, std::uint64_t segment, ProcessId process, std::uint64_t bytes);
+  // Of all segments whose file is there. What an older program wrote is in none.
+  Result<std::vector<SegmentPart>> parts() const;
+  // The same by user, who has most first.
+  Result<std::vector<DiskUse>> disk_uses() const;
+  // The user's processes that have a part of the segment.
+  Result<std::set<ProcessId>> processes_in(std::uint64_t segment, std::uint32_t uid) const;
+  // The segment is as `row` says now, and holds nothing of the processes any more but their names and counts.
+  // Their executions that ended by then, and have samples nowhere, go too.
+  Status put_cut(const SegmentRow& row, const std::set<ProcessId>& processes);
+  // Adds to what cuts() says.
+  Status note_cut(const CutOfUser& more);
+  Result<std::vector<CutOfUser>> cuts() const;
   // Gives back up to this many bytes of the file that hold nothing. Not within a transaction. `for_long`:
   // also where the whole file must be written anew for it, as that of an older program.
   Status give_back(std::uint64_t bytes, bool for_long);

@@ -150,10 +150,6 @@ Status make_all(sqlite3* db) {
   return execute(db, fmt::format("CREATE INDEX execution_by_share ON execution(uid, {})", kGoFirst).c_str());
 }
 
-std::optional<std::uint32_t> user_of_key(std::int64_t key) {
-  return key < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(key));
-}
-
 Result<std::uint64_t> pragma_number(sqlite3* db, const char* sql) {
   Statement statement(db, sql);
   auto row = statement.next();
@@ -333,8 +329,12 @@ Status Catalogue::forget_removed(std::uint64_t before_wall_ns) {
   Statement old(db_, "DELETE FROM removed WHERE last_ns<?");
   old << before_wall_ns;
   if (auto ok = old.run(); !ok) return ok;
+  Statement old_cuts(db_, "DELETE FROM cut WHERE last_ns<?");
+  old_cuts << before_wall_ns;
+  if (auto ok = old_cuts.run(); !ok) return ok;
   return execute(
       db_,
+      "DELETE FROM part WHERE segment NOT IN (SELECT number FROM segment); "
       "DELETE FROM owner WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.recording=owner.recording AND "
       "e.pid=owner.pid AND e.start=owner.start); DELETE FROM share WHERE executions=0 AND names=0");
 }

@@ -16,10 +16,16 @@ inline std::int64_t user_key(std::optional<std::uint32_t> uid) {
   return uid ? std::int64_t{*uid} : -1;
 }
 
+inline std::optional<std::uint32_t> user_of_key(std::int64_t key) {
+  return key < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(key));
+}
+
 Status execute(sqlite3* db, const char* sql);
 
 // Makes what is missing of it, and counts what an older program has written. May be called within a
 // transaction.
 Status make_shares(sqlite3* db);
+// The same of how much each process has of each segment.
+Status make_parts(sqlite3* db);
 
 }  // namespace tailor::store

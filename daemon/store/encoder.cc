@@ -25,9 +25,10 @@ BlockContent times_of(const std::vector<Record>& records) {
 
 }  // namespace
 
-v1::MetaRecord& ProfileEncoder::add_meta(std::size_t size_hint) {
+v1::MetaRecord& ProfileEncoder::add_meta(std::size_t size_hint, ProcessId process) {
   if (meta_bytes_ > kMaxMetaBytes) flush_meta();
   meta_bytes_ += size_hint + 64;
+  meta_weights_.add(process, size_hint + 64);
   return *meta_.add_records();
 }
 
@@ -36,25 +37,25 @@ void ProfileEncoder::on_recording(const profile::RecordingInfo& info) {
 }
 
 void ProfileEncoder::on_process(const profile::ProcessRecord& process) {
-  encode(process, *add_meta(process.comm.size()).mutable_process());
+  encode(process, *add_meta(process.comm.size(), process.process).mutable_process());
 }
 
 void ProfileEncoder::on_thread(ProcessId process, std::int32_t tid, const std::string& name) {
-  v1::ThreadInfo& thread = *add_meta(name.size()).mutable_thread();
+  v1::ThreadInfo& thread = *add_meta(name.size(), process).mutable_thread();
   set_process(*thread.mutable_process(), process);
   thread.set_tid(tid);
   thread.set_name(to_utf8(name));
 }
 
 void ProfileEncoder::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
-  v1::EngineComponent& component = *add_meta(name.size()).mutable_component();
+  v1::EngineComponent& component = *add_meta(name.size(), process).mutable_component();
   set_process(*component.mutable_process(), process);
   component.set_id(id);
   component.set_name(to_utf8(name));
 }
 
 void ProfileEncoder::on_mapping(const profile::MappingRecord& mapping) {
-  encode(mapping, *add_meta(mapping.path.size()).mutable_mapped_file());
+  encode(mapping, *add_meta(mapping.path.size(), mapping.process).mutable_mapped_file());
 }
 
 // What a reader would leave out is not written, and said.
@@ -83,7 +84,7 @@ void ProfileEncoder::on_names(const profile::FileNames& names) {
 }
 
 void ProfileEncoder::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
-  v1::ProcessRegionKind& record = *add_meta(kind.name().size()).mutable_region_kind();
+  v1::ProcessRegionKind& record = *add_meta(kind.name().size(), process).mutable_region_kind();
   set_process(*record.mutable_process(), process);
   *record.mutable_kind() = kind;
 }
@@ -104,7 +105,9 @@ void ProfileEncoder::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& p
   block.set_loaded(loaded);
   *block.mutable_plan() = plan;
   strip_known(process, *block.mutable_plan()->mutable_attachments());
-  out_.block(BlockType::kPlan, block.SerializeAsString(), {});
+  BlockContent content;
+  content.weights[process] = 1;
+  out_.block(BlockType::kPlan, block.SerializeAsString(), content);
 }
 
 void ProfileEncoder::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
@@ -114,11 +117,13 @@ void ProfileEncoder::on_code(ProcessId process, TimeNs loaded, const v1::CodeObj
   block.set_loaded(loaded);
   *block.mutable_code() = code;
   strip_known(process, *block.mutable_code()->mutable_attachments());
-  out_.block(BlockType::kCode, block.SerializeAsString(), {});
+  BlockContent content;
+  content.weights[process] = 1;
+  out_.block(BlockType::kCode, block.SerializeAsString(), content);
 }
 
 void ProfileEncoder::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
-  v1::CodeUnloaded& record = *add_meta(0).mutable_code_unloaded();
+  v1::CodeUnloaded& record = *add_meta(0, process).mutable_code_unloaded();
   set_process(*record.mutable_process(), process);
   record.set_time(time);
   record.set_code_id(code);
@@ -130,12 +135,13 @@ void ProfileEncoder::on_execution(const profile::ExecutionRecord& execution) {
   const std::pair key{execution.process, execution.handle};
   if (const auto known = executions_.find(key); known != executions_.end()) {
     meta_bytes_ += size;
+    meta_weights_.add(execution.process, size);
     v1::Execution& record = *meta_.mutable_records(known->second)->mutable_execution();
     record.Clear();
     encode(execution, record);
     return;
   }
-  v1::MetaRecord& record = add_meta(size);
+  v1::MetaRecord& record = add_meta(size, execution.process);
   executions_[key] = meta_.records_size() - 1;
   encode(execution, *record.mutable_execution());
 }
@@ -145,7 +151,10 @@ void ProfileEncoder::on_samples(std::span<const profile::SampleRecord> samples) 
     const std::size_t n = std::min(samples.size(), options_.rows_per_block - samples_.size());
     samples_.insert(samples_.end(), samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(n));
     for (auto kept = samples_.end() - static_cast<std::ptrdiff_t>(n); kept != samples_.end(); ++kept) {
+      const std::size_t frames = stacks_.size();
       if (kept->stack != nullptr) kept->stack = stacks_.intern(kept->stack);
+      // A frame that others have too counts for whoever brought it first.
+      sample_weights_.add(kept->process, 1 + stacks_.size() - frames);
     }
     stacks_.forget_last();
     samples = samples.subspan(n);
@@ -157,6 +166,7 @@ void ProfileEncoder::on_activity(std::span<const profile::ActivityRecord> record
   while (!records.empty()) {
     const std::size_t n = std::min(records.size(), options_.rows_per_block - activity_.size());
     activity_.insert(activity_.end(), records.begin(), records.begin() + static_cast<std::ptrdiff_t>(n));
+    for (const profile::ActivityRecord& record : records.first(n)) activity_weights_.add(record.process, 1);
     records = records.subspan(n);
     if (activity_.size() == options_.rows_per_block) flush_activity();
   }
@@ -176,7 +186,9 @@ void ProfileEncoder::on_watermark(TimeNs watermark) {
 
 void ProfileEncoder::flush_meta() {
   if (meta_.records().empty()) return;
-  out_.block(BlockType::kMeta, meta_.SerializeAsString(), {});
+  BlockContent content;
+  content.weights = meta_weights_.take();
+  out_.block(BlockType::kMeta, meta_.SerializeAsString(), content);
   meta_.Clear();
   executions_.clear();
   meta_bytes_ = 0;
@@ -187,6 +199,7 @@ void ProfileEncoder::flush_samples() {
   flush_meta();
   BlockContent content = times_of(samples_);
   content.samples = samples_.size();
+  content.weights = sample_weights_.take();
   const std::string raw = encode_samples(samples_).SerializeAsString();
   if (const auto block = out_.block(BlockType::kSamples, raw, content))
     sums_.add(samples_, *block, raw.size());
@@ -204,6 +217,7 @@ void ProfileEncoder::flush_activity() {
   flush_meta();
   BlockContent content = times_of(activity_);
   content.activity = activity_.size();
+  content.weights = activity_weights_.take();
   out_.block(BlockType::kActivity, encode_activity(activity_).SerializeAsString(), content);
   activity_.clear();
 }
@@ -213,7 +227,7 @@ void ProfileEncoder::flush() {
   flush_samples();
   flush_activity();
   for (const auto& [process, accounting] : accounting_) {
-    encode(accounting, *add_meta(0).mutable_accounting());
+    encode(accounting, *add_meta(0, process).mutable_accounting());
   }
   accounting_.clear();
   if (names_left_out_ != names_said_) add_meta(0).set_names_left_out(names_left_out_);

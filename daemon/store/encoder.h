@@ -14,6 +14,7 @@
 #include "daemon/store/block_writer.h"
 #include "daemon/store/group_sums.h"
 #include "daemon/store/memory_budget.h"
+#include "daemon/store/process_weights.h"
 #include "daemon/store/stack_table.h"
 #include "tailor/v1/profile.pb.h"
 
@@ -69,7 +70,8 @@ class ProfileEncoder : public profile::ProfileSink {
   void forget_attachments() { attachments_.clear(); }
 
  private:
-  v1::MetaRecord& add_meta(std::size_t size_hint);
+  // Without a process it is nobody's.
+  v1::MetaRecord& add_meta(std::size_t size_hint, ProcessId process = {});
   void flush_meta();
   void flush_samples();
   void flush_activity();
@@ -89,6 +91,7 @@ class ProfileEncoder : public profile::ProfileSink {
   StackTable stacks_;  // of samples_
   GroupSums sums_;     // of those that were given out
   std::vector<profile::ActivityRecord> activity_;
+  ProcessWeights meta_weights_, sample_weights_, activity_weights_;  // of what is buffered
   std::set<std::pair<ProcessId, std::string>> attachments_;  // whose content was given out
   NamesRoom names_room_;
   std::uint64_t names_left_out_ = 0, names_said_ = 0;  // functions

@@ -85,6 +85,11 @@ bool deliver_record(const v1::MetaRecord& record, profile::ProfileSink& sink, Sa
     case v1::MetaRecord::kNamesLeftOut:
       loss.names = record.names_left_out();
       return true;
+    case v1::MetaRecord::kRemoved:
+      loss.removed_samples = record.removed().samples();
+      loss.removed_activity = record.removed().activity();
+      loss.removed_records = record.removed().records();
+      return true;
     case v1::MetaRecord::RECORD_NOT_SET:
       return true;  // a record of a newer minor version
   }

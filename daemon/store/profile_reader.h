@@ -12,11 +12,13 @@
 
 namespace tailor::store {
 
-// What is not part of the sink: what a writer said it could not write.
+// What is not part of the sink: what a writer said it could not write, and what a store removed later because
+// whose it was had more than a share of the disk.
 struct SaidLoss {
   std::uint64_t samples = 0, activity = 0, blocks = 0;
   std::string reason;
   std::uint64_t names = 0;  // of functions: there was no room for them (NamesRoom)
+  std::uint64_t removed_samples = 0, removed_activity = 0, removed_records = 0;
 };
 
 // Gives `sink` everything that can be read of `input`, in the order in which it was written. Contents break

@@ -69,6 +69,9 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
   loss.activity += said.activity;
   loss.blocks += said.blocks;
   loss.names += said.names;
+  loss.removed_samples += said.removed_samples;
+  loss.removed_activity += said.removed_activity;
+  loss.removed_records += said.removed_records;
   if (loss.reason.empty()) loss.reason = said.reason;
   return Ok{};
 }

@@ -52,6 +52,7 @@ std::string accounting_text(const query::Accounting& account) {
     if (count > 0) out += fmt::format(" {} {}.", grouped(count), what);
   };
   add(account.unwritten_samples, "samples are not in the profile");
+  add(account.removed_samples, "samples were removed: their user had more than a share of the store's disk");
   add(total.undecoded, "records could not be decoded");
   add(total.cut_bytes, "bytes of rings could not be read");
   add(total.broken_rings, "times a ring contradicted itself");

@@ -30,6 +30,7 @@ inline nlohmann::ordered_json accounting_json(const Accounting& account) {
                              {"gap_ns", each.gap_ns}});
   }
   out["unwritten_samples"] = account.unwritten_samples;
+  out["removed_samples"] = account.removed_samples;
   out["lost_share"] = account.lost_share();
   out["records_filtered"] = total.records_filtered;
   out["records_undecoded"] = total.undecoded;

@@ -44,6 +44,7 @@ Accounting account_of(const Profile& profile) {
   Accounting account;
   for (const auto& [process, each] : profile.accounting()) profile::add(account.total, each);
   account.unwritten_samples = profile.said_loss().samples + profile.read_report().missing_samples;
+  account.removed_samples = profile.said_loss().removed_samples;
   return account;
 }
 

@@ -13,6 +13,8 @@ namespace tailor::query {
 struct Accounting {
   profile::Accounting total;            // of all processes, and of what belongs to none
   std::uint64_t unwritten_samples = 0;  // attributed, but not in the profile: a full disk, damage
+  // Were in the store until their user had more than a share of its disk.
+  std::uint64_t removed_samples = 0;
 
   std::uint64_t lost() const { return total.lost_ring + total.lost_hardware + unwritten_samples; }
   // lost / (received + lost), of the recorded processes. 0 to 1.

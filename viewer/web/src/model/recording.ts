@@ -99,6 +99,7 @@ const losses: Words = {
   lost_ring: ["lost in full rings", many],
   lost_hardware: ["lost by the hardware", many],
   unwritten_samples: ["attributed but not written", many],
+  removed_samples: ["removed, beyond their user's share of the disk", many],
   throttled: ["events stopped by the kernel", times],
   gap_ns: ["rings stood still for", long],
   records_filtered: ["records of other processes", many],
