@@ -35,9 +35,16 @@ struct CatalogueKeeper::Round {
 void CatalogueBatch::add(CatalogueBatch&& later) {
   notes.add(std::move(later.notes));
   for (const auto& [number, row] : later.rows) rows[number] = row;
+  for (const auto& [number, more] : later.parts) add_parts(number, more);
   to_sync.merge(later.to_sync);
   retain |= later.retain;
   tidy |= later.tidy;
+}
+
+void CatalogueBatch::add_parts(std::uint64_t segment, const BytesOfProcesses& more) {
+  if (more.empty()) return;
+  BytesOfProcesses& sums = parts[segment];
+  for (const auto& [process, bytes] : more) sums[process] += bytes;
 }
 
 // A segment that could not be synced is read again at the next start.
@@ -159,6 +166,12 @@ Status CatalogueKeeper::write_all(const Round& round) {
   for (const CatalogueBatch& batch : round.batches) {
     const NotePlace place{recording_, batch.data, batch.dictionary, budget_.full_of(), round.now.wall_ns};
     if (auto ok = batch.notes.write(catalogue_, place); !ok) return ok;
+    // The notes say whose the processes are.
+    for (const auto& [number, parts] : batch.parts) {
+      for (const auto& [process, bytes] : parts) {
+        if (auto ok = catalogue_.add_part(recording_, number, process, bytes); !ok) return ok;
+      }
+    }
     for (const auto& [number, row] : batch.rows) {
       SegmentRow entered = row;
       // Else it is not read again at the next start.
@@ -176,7 +189,8 @@ void CatalogueKeeper::clear_up(Round& round) {
     const auto row = batch.rows.find(batch.dictionary);
     if (row != batch.rows.end() && row->second.sealed) retention_.sealed(batch.dictionary, batch.data);
   }
-  if (round.wants(&CatalogueBatch::retain)) round.note(retention_.apply(catalogue_, round.now));
+  if (round.wants(&CatalogueBatch::retain) || retention_.has_more())
+    round.note(retention_.apply(catalogue_, round.now));
   if (!round.wants(&CatalogueBatch::tidy)) return;
   round.note(tidy(round.now));
   round.removed.push_back(budget_.news(catalogue_));
@@ -268,6 +282,16 @@ Result<std::vector<UserUse>> CatalogueKeeper::uses() const {
 Result<std::vector<RemovedOfUser>> CatalogueKeeper::removed() const {
   std::lock_guard lock(catalogue_mutex_);
   return catalogue_.removed();
+}
+
+Result<std::vector<DiskUse>> CatalogueKeeper::disk_uses() const {
+  std::lock_guard lock(catalogue_mutex_);
+  return catalogue_.disk_uses();
+}
+
+Result<std::vector<CutOfUser>> CatalogueKeeper::cuts() const {
+  std::lock_guard lock(catalogue_mutex_);
+  return catalogue_.cuts();
 }
 
 Result<std::vector<SegmentRow>> CatalogueKeeper::due_for_summary() const {

@@ -16,6 +16,7 @@
 #include "daemon/store/catalogue_budget.h"
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/file_io.h"
+#include "daemon/store/process_weights.h"
 #include "daemon/store/store_options.h"
 #include "daemon/store/store_retention.h"
 #include "proto/base/result.h"
@@ -28,6 +29,7 @@ struct CatalogueBatch {
   std::uint64_t data = 0, dictionary = 0;  // the segments
   CatalogueNotes notes;
   std::map<std::uint64_t, SegmentRow> rows;  // by number
+  std::map<std::uint64_t, BytesOfProcesses> parts;  // what was written for processes, by segment
   // Segments that are to be synced, before their rows say that they are sealed.
   std::map<std::uint64_t, std::shared_ptr<Output>> to_sync;
   bool retain = false, tidy = false;  // old segments may be due; the catalogue is to be made smaller
@@ -37,6 +39,7 @@ struct CatalogueBatch {
   }
   // `later` is of the same segments, and was handed over after this.
   void add(CatalogueBatch&& later);
+  void add_parts(std::uint64_t segment, const BytesOfProcesses& more);
 };
 
 // Entering takes long where much is new, and so does removing. The thread that serves everybody must not wait
@@ -80,6 +83,8 @@ class CatalogueKeeper {
 
   Result<std::vector<UserUse>> uses() const;
   Result<std::vector<RemovedOfUser>> removed() const;
+  Result<std::vector<DiskUse>> disk_uses() const;
+  Result<std::vector<CutOfUser>> cuts() const;
   // As StoreRetention, as of the last batch. Those that are summed up go before this returns.
   Result<std::vector<SegmentRow>> due_for_summary() const;
   Status summed_up(std::uint64_t last);

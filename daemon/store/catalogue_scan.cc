@@ -10,6 +10,7 @@
 
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/catalogue_upgrade.h"
+#include "daemon/store/process_weights.h"
 #include "daemon/store/profile_reader.h"
 #include "daemon/store/store_directory.h"
 #include "proto/base/errors.h"
@@ -29,45 +30,60 @@ class ScanSink : public profile::ProfileSink {
   }
 
   void on_recording(const profile::RecordingInfo& info) override {
+    weights.add({}, kRecord);
     notes.recording(info);
     if (info_.wall_clock_ns == 0) info_ = info;
   }
   void on_process(const profile::ProcessRecord& v) override {
+    weights.add(v.process, kRecord);
     notes.process(v);
     enter_if_many();
   }
   void on_thread(ProcessId p, std::int32_t, const std::string&) override { process_entry(p); }
   void on_component(ProcessId p, std::uint32_t, const std::string&) override { process_entry(p); }
   void on_mapping(const profile::MappingRecord& v) override {
-    if (v.process != ProcessId{}) process_entry(v.process);
+    if (v.process == ProcessId{}) return weights.add({}, kRecord);
+    process_entry(v.process);
   }
   void on_region_kind(ProcessId p, const v1::RegionKind&) override { process_entry(p); }
   void on_code_unload(ProcessId p, TimeNs, CodeId) override { process_entry(p); }
   void on_plan(ProcessId p, TimeNs loaded, const v1::Plan& plan) override {
+    weights.add(p, kRecord);
     notes.entry({p, EntryKind::kPlan, plan.id()}, plan.name());
     notes.plan(loaded, plan);
     enter_if_many();
   }
   void on_code(ProcessId p, TimeNs loaded, const v1::CodeObject& code) override {
+    weights.add(p, kRecord);
     notes.entry({p, EntryKind::kCode, code.id()}, code.name());
     notes.code(loaded, code);
     enter_if_many();
   }
   void on_execution(const profile::ExecutionRecord& v) override {
+    std::size_t size = kRecord + v.error.size();
+    for (const auto& [key, value] : v.labels) size += key.size() + value.size();
+    weights.add(v.process, size);
     notes.execution(v);
     enter_if_many();
   }
   void on_samples(std::span<const profile::SampleRecord> all) override {
     notes.samples(all);
-    for (const profile::SampleRecord& s : all) cover(s.time);
+    for (const profile::SampleRecord& s : all) {
+      cover(s.time);
+      weights.add(s.process, 1);
+    }
     samples += all.size();
     enter_if_many();
   }
   void on_activity(std::span<const profile::ActivityRecord> all) override {
-    for (const profile::ActivityRecord& r : all) cover(r.time);
+    for (const profile::ActivityRecord& r : all) {
+      cover(r.time);
+      weights.add(r.process, 1);
+    }
   }
-  void on_accounting(const profile::Accounting&) override {}
-  void on_watermark(TimeNs) override {}
+  void on_names(const profile::FileNames& v) override { weights.add({}, kRecord * (1 + v.functions.size())); }
+  void on_accounting(const profile::Accounting& v) override { weights.add(v.process, kRecord); }
+  void on_watermark(TimeNs) override { weights.add({}, kRecord); }
 
   // When the segment began; of one without samples, when its recording did.
   std::uint64_t wall_ns() const { return first == kTimeMax ? info_.wall_clock_ns : info_.wall_of(first); }
@@ -76,11 +92,17 @@ class ScanSink : public profile::ProfileSink {
   TimeNs late_since() const { return std::min(late_since_, notes.late_since()); }
 
   CatalogueNotes notes;
+  ProcessWeights weights;  // of the block that was read last
   TimeNs first = kTimeMax, last = kTimeMin;
   std::uint64_t samples = 0;
 
  private:
-  void process_entry(ProcessId process) { notes.entry({process, EntryKind::kProcess, 0}, ""); }
+  static constexpr std::size_t kRecord = 64;  // bytes of a small one, about
+
+  void process_entry(ProcessId process) {
+    weights.add(process, kRecord);
+    notes.entry({process, EntryKind::kProcess, 0}, "");
+  }
   void cover(TimeNs time) {
     first = std::min(first, time);
     last = std::max(last, time);
@@ -133,8 +155,18 @@ Status scan(const std::string& directory, const SegmentFile& file, Catalogue& ca
   });
   ReadReport report;
   SaidLoss loss;
-  if (auto ok = read_profile(**input, sink, report, loss); !ok) return ok;
+  BytesOfProcesses parts;
+  std::uint64_t counted = 0;
+  const auto count_block = [&](std::uint64_t read) -> Status {
+    add_parts_of(read - counted, sink.weights.take(), parts);
+    counted = read;
+    return Ok{};
+  };
+  if (auto ok = read_profile(**input, sink, report, loss, count_block); !ok) return ok;
   if (auto ok = sink.finish(); !ok) return ok;
+  for (const auto& [process, bytes] : parts) {
+    if (auto ok = catalogue.add_part(recording, file.number, process, bytes); !ok) return ok;
+  }
   if (!data && sink.late_since() != kTimeMax) late.push_back({recording, sink.late_since(), file.number});
   return catalogue.put_segment({file.number, file.kind, recording, sink.first, sink.last, file.bytes,
                                 sink.samples, sink.wall_ns(), true});

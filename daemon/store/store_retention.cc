@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <set>
+#include <utility>
 
+#include "daemon/store/segment_rewriter.h"
 #include "daemon/store/store_directory.h"
 #include "proto/base/errors.h"
 
@@ -15,6 +18,23 @@ void StoreRetention::set(std::uint64_t keep_bytes, std::uint64_t keep_ns) {
   options_.keep_bytes = keep_bytes;
   options_.keep_ns = keep_ns;
 }
+
+namespace {
+
+// Moves the first sealed data segments to `taken`, as long as they go, and copies the others to `left`. Those
+// without a file go with them.
+template <typename Goes>
+void take_oldest(const std::vector<SegmentRow>& rows, std::vector<SegmentRow>& taken,
+                 std::vector<SegmentRow>& left, const Goes& goes) {
+  bool go_on = true;
+  for (const SegmentRow& row : rows) {
+    const bool sealed_data = row.kind == FileKind::kDataSegment && row.sealed;
+    if (sealed_data) go_on = go_on && (goes(row) || row.given_up());
+    (sealed_data && go_on ? taken : left).push_back(row);
+  }
+}
+
+}  // namespace
 
 Status StoreRetention::remove_segment(Catalogue& catalogue, std::uint64_t number, FileKind kind) const {
   if (auto ok = catalogue.drop_segment(number); !ok) return ok;
@@ -36,31 +56,127 @@ std::uint64_t StoreRetention::age_of(const SegmentRow& row, const StoreTime& now
   return now.wall_ns > row.wall_ns ? now.wall_ns - row.wall_ns : 0;
 }
 
-std::vector<SegmentRow> StoreRetention::due(const std::vector<SegmentRow>& rows, const StoreTime& now) const {
+Result<std::vector<UserCut>> StoreRetention::cuts_due(const Catalogue& catalogue,
+                                                      const std::vector<SegmentRow>& rows) const {
   std::uint64_t bytes = 0;
   for (const SegmentRow& row : rows) bytes += row.bytes;
-  std::vector<SegmentRow> out;
-  for (const SegmentRow& row : rows) {
-    if (row.kind != FileKind::kDataSegment || !row.sealed) continue;
-    const bool too_old = options_.keep_ns != 0 && age_of(row, now) > options_.keep_ns;
-    const bool too_much = options_.keep_bytes != 0 && bytes > options_.keep_bytes;
-    if (!too_old && !too_much && !row.given_up()) break;
-    out.push_back(row);
-    bytes -= std::min(bytes, row.bytes);
+  if (!options_.disk_shares || options_.keep_bytes == 0 || bytes <= options_.keep_bytes)
+    return std::vector<UserCut>();
+  auto parts = catalogue.parts();
+  if (!parts) return parts.error();
+  std::erase_if(*parts, [this](const SegmentPart& part) { return uncut_.contains(part.segment); });
+  return cuts_of(rows, *parts, options_.keep_bytes);
+}
+
+// What is too old goes first. If that is not enough, whatever is beyond a share does, and then the oldest.
+Result<StoreRetention::Due> StoreRetention::due(const Catalogue& catalogue,
+                                                const std::vector<SegmentRow>& rows,
+                                                const StoreTime& now) const {
+  Due out;
+  std::vector<SegmentRow> left;
+  const auto is_too_old = [&](const SegmentRow& row) {
+    return options_.keep_ns != 0 && age_of(row, now) > options_.keep_ns;
+  };
+  take_oldest(rows, out.whole, left, is_too_old);
+  auto cuts = cuts_due(catalogue, left);
+  if (!cuts) return cuts.error();
+  std::map<std::uint64_t, std::uint64_t> cut_bytes;
+  std::set<std::uint64_t> gone;
+  for (const UserCut& cut : *cuts) {
+    cut_bytes[cut.row.number] += cut.bytes;
+    if (cut.whole) gone.insert(cut.row.number);
+  }
+  const auto uncut_of = [&cut_bytes](const SegmentRow& row) {
+    const auto cut = cut_bytes.find(row.number);
+    return cut == cut_bytes.end() ? row.bytes : row.bytes - std::min(row.bytes, cut->second);
+  };
+  std::erase_if(left, [&gone](const SegmentRow& row) { return gone.contains(row.number); });
+  std::uint64_t bytes = 0;
+  for (const SegmentRow& row : left) bytes += uncut_of(row);
+  std::vector<SegmentRow> stay;
+  take_oldest(left, out.whole, stay, [&](const SegmentRow& row) {
+    const bool is_too_much = options_.keep_bytes != 0 && bytes > options_.keep_bytes;
+    if (!is_too_much && !is_too_old(row)) return false;
+    bytes -= std::min(bytes, uncut_of(row));
+    return true;
+  });
+  // Of what goes as a whole nothing needs to be cut.
+  for (const SegmentRow& row : out.whole) gone.insert(row.number);
+  for (UserCut& cut : *cuts) {
+    if (cut.whole || !gone.contains(cut.row.number)) out.cuts.push_back(std::move(cut));
   }
   return out;
+}
+
+Status StoreRetention::remove_whole(Catalogue& catalogue, const std::vector<SegmentRow>& rows) {
+  for (const SegmentRow& row : rows) {
+    if (waits_for_summary(row)) continue;
+    if (auto ok = remove_segment(catalogue, row.number, row.kind); !ok) return ok;
+    removed_.push_back(fmt::format("segment {} with {} samples: it was too old, or the store too large",
+                                   row.number, row.samples));
+  }
+  return Ok{};
+}
+
+// Each takes up to a second or two, in which nobody else can use the catalogue.
+Status StoreRetention::apply_cuts(Catalogue& catalogue, const std::vector<UserCut>& cuts,
+                                  const StoreTime& now) {
+  constexpr int kAtOnce = 4;
+  has_more_ = false;
+  int done = 0;
+  for (const UserCut& cut : cuts) {
+    if (waits_for_summary(cut.row)) continue;
+    has_more_ = done == kAtOnce;
+    if (has_more_) break;
+    if (auto ok = apply_cut(catalogue, cut, now); !ok) return ok;
+    ++done;
+  }
+  return Ok{};
+}
+
+Status StoreRetention::apply_cut(Catalogue& catalogue, const UserCut& cut, const StoreTime& now) {
+  const auto processes = catalogue.processes_in(cut.row.number, cut.uid);
+  if (!processes) return processes.error();
+  SegmentRow row = cut.row;
+  if (cut.whole) {
+    row.bytes = row.samples = 0;
+  } else {
+    const auto rewritten = rewrite_without(directory_, row, *processes, *options_.files);
+    if (!rewritten) {
+      uncut_.insert(row.number);
+      removed_.push_back(fmt::format("nothing of user {} from segment {}: {}", cut.uid, row.number,
+                                     rewritten.error().message));
+      return Ok{};
+    }
+    row.bytes = rewritten->bytes;
+    row.samples = rewritten->samples;
+  }
+  const std::uint64_t samples = cut.row.samples - std::min(cut.row.samples, row.samples);
+  const std::uint64_t bytes = cut.row.bytes - std::min(cut.row.bytes, row.bytes);
+  Status entered = catalogue.begin();
+  if (entered) entered = cut.whole ? catalogue.drop_segment(row.number) : catalogue.put_cut(row, *processes);
+  if (entered) entered = catalogue.note_cut({cut.uid, bytes, samples, now.wall_ns, now.wall_ns});
+  if (entered) entered = catalogue.commit();
+  if (!entered) {
+    catalogue.rollback();
+    return entered;
+  }
+  removed_.push_back(fmt::format("{} samples, {} bytes, of user {} from segment {}: the store is too large, and "
+                                 "that user has more than a share of it",
+                                 samples, bytes, cut.uid, row.number));
+  return cut.whole ? remove_file(row.number, row.kind) : Status(Ok{});
 }
 
 Status StoreRetention::apply(Catalogue& catalogue, const StoreTime& now) {
   auto rows = catalogue.segments();
   if (!rows) return rows.error();
-  for (const SegmentRow& row : due(*rows, now)) {
-    if (options_.summaries && row.number > summed_up_to_) break;
-    if (auto ok = remove_segment(catalogue, row.number, row.kind); !ok) return ok;
-    removed_.push_back(fmt::format("segment {} with {} samples: it was too old, or the store too large",
-                                   row.number, row.samples));
-  }
+  const auto gone = due(catalogue, *rows, now);
+  if (!gone) return gone.error();
+  if (auto ok = remove_whole(catalogue, gone->whole); !ok) return ok;
+  const Status cut = apply_cuts(catalogue, gone->cuts, now);
+  if (!cut) has_more_ = true;
   Status dictionaries = remove_unused_dictionaries(catalogue, *rows);
+  if (dictionaries && !cut && cut.error().code != EBUSY) dictionaries = cut;
   std::uint64_t oldest = now.wall_ns;
   for (const SegmentRow& row : *rows) {
     if (row.kind == FileKind::kDataSegment) oldest = std::min(oldest, row.wall_ns);
@@ -103,9 +219,19 @@ Result<std::vector<SegmentRow>> StoreRetention::due_for_summary(const Catalogue&
   if (!options_.summaries) return std::vector<SegmentRow>{};
   auto rows = catalogue.segments();
   if (!rows) return rows;
-  std::vector<SegmentRow> out = due(*rows, now);
-  std::erase_if(out, [this](const SegmentRow& row) { return row.number <= summed_up_to_; });
-  return out;
+  const auto gone = due(catalogue, *rows, now);
+  if (!gone) return gone.error();
+  std::uint64_t last = 0;
+  for (const SegmentRow& row : gone->whole) last = std::max(last, row.number);
+  for (const UserCut& cut : gone->cuts) {
+    if (cut.row.kind == FileKind::kDataSegment) last = std::max(last, cut.row.number);
+  }
+  // Sums end at a number, so those before it are summed up too.
+  std::erase_if(*rows, [&](const SegmentRow& row) {
+    return row.kind != FileKind::kDataSegment || !row.sealed || row.number <= summed_up_to_ ||
+           row.number > last;
+  });
+  return rows;
 }
 
 void StoreRetention::summed_up(std::uint64_t last) {

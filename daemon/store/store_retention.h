@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/store/catalogue.h"
+#include "daemon/store/disk_shares.h"
 #include "daemon/store/store_options.h"
 #include "proto/base/result.h"
 
@@ -36,15 +38,18 @@ class StoreRetention {
 
   // As in StoreOptions.
   void set(std::uint64_t keep_bytes, std::uint64_t keep_ns);
-  // Removes the segments that are due.
+  // Removes the segments that are due, and from others what is beyond a user's share.
   Status apply(Catalogue& catalogue, const StoreTime& now);
+  // apply() has left something for the next time, because it takes long.
+  bool has_more() const { return has_more_; }
   // The dictionary segment was sealed while `data` was being written. It stays until that is sealed too: what
   // names its contents may be on its way.
   void sealed(std::uint64_t dictionary, std::uint64_t data) { sealed_while_[dictionary] = data; }
   // Removes executions without samples that are too old. Those with samples go with their segments.
   Status drop_old_executions(Catalogue& catalogue, const StoreTime& now) const;
 
-  // Data segments that would be removed if they were summed up, the oldest first.
+  // Data segments that would be removed, or lose something, if they were summed up, and all before them that
+  // are not; the oldest first.
   Result<std::vector<SegmentRow>> due_for_summary(const Catalogue& catalogue, const StoreTime& now) const;
   void summed_up(std::uint64_t last);
   // Deletes the file of the oldest of them. Its row stays, without bytes, so that the next sums count its
@@ -61,8 +66,20 @@ class StoreRetention {
   Status remove_unused_dictionaries(Catalogue& catalogue, const std::vector<SegmentRow>& rows);
   // Since it began.
   std::uint64_t age_of(const SegmentRow& row, const StoreTime& now) const;
-  // What is too old, or too much, the oldest first.
-  std::vector<SegmentRow> due(const std::vector<SegmentRow>& rows, const StoreTime& now) const;
+  // What is too old, or too much, by number; and what of segments is beyond the share of its user.
+  struct Due {
+    std::vector<SegmentRow> whole;
+    std::vector<UserCut> cuts;
+  };
+  Result<Due> due(const Catalogue& catalogue, const std::vector<SegmentRow>& rows,
+                  const StoreTime& now) const;
+  Result<std::vector<UserCut>> cuts_due(const Catalogue& catalogue, const std::vector<SegmentRow>& rows) const;
+  bool waits_for_summary(const SegmentRow& row) const {
+    return row.kind == FileKind::kDataSegment && options_.summaries && row.number > summed_up_to_;
+  }
+  Status remove_whole(Catalogue& catalogue, const std::vector<SegmentRow>& rows);
+  Status apply_cuts(Catalogue& catalogue, const std::vector<UserCut>& cuts, const StoreTime& now);
+  Status apply_cut(Catalogue& catalogue, const UserCut& cut, const StoreTime& now);
 
   const std::string directory_;
   StoreOptions options_;
@@ -70,6 +87,8 @@ class StoreRetention {
   std::uint64_t summed_up_to_;  // the number of a data segment
   GivenUp given_up_;
   std::map<std::uint64_t, std::uint64_t> sealed_while_;  // dictionary segments that are there
+  std::set<std::uint64_t> uncut_;  // segments that cannot be written anew
+  bool has_more_ = false;
   std::vector<std::string> removed_;
 };
 

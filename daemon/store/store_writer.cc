@@ -13,6 +13,7 @@
 
 #include "daemon/store/catalogue_scan.h"
 #include "daemon/store/meta_codec.h"
+#include "daemon/store/segment_rewriter.h"
 #include "daemon/store/store_directory.h"
 #include "daemon/store/store_versions.h"
 #include "daemon/store/summary_files.h"
@@ -64,8 +65,18 @@ class StoreWriter::Segment : public BlockSink {
                                      const BlockContent& content) override {
     row_.first = std::min(row_.first, content.first);
     row_.last = std::max(row_.last, content.last);
-    return writer.write(type, raw, content);
+    const std::uint64_t before = writer.stats().bytes;
+    const auto written = writer.write(type, raw, content);
+    if (written) add_parts_of(writer.stats().bytes - before, content.weights, parts_);
+    return written;
   }
+  // One of a single process that was packed before.
+  void block(PackedBlock packed, bool readable, ProcessId process) {
+    parts_[process] += packed.bytes.size();
+    writer.write(std::move(packed), readable);
+  }
+  // Bytes that were written for processes since the last time.
+  BytesOfProcesses take_parts() { return std::exchange(parts_, {}); }
   SegmentRow row(bool sealed) const {
     SegmentRow row = row_;
     row.bytes = writer.stats().bytes;
@@ -85,6 +96,7 @@ class StoreWriter::Segment : public BlockSink {
 
  private:
   SegmentRow row_;
+  BytesOfProcesses parts_;
   std::uint64_t told_ = 0;
 };
 
@@ -100,6 +112,7 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   auto lock = lock_store(directory);
   if (!lock) return lock.error();
   if (auto ok = check_store_versions(directory); !ok) return ok.error();
+  remove_half_written(directory, *options.files);
   auto catalogue = open_for_writing(directory, *options.files, options.on_put_aside,
                                     {options.catalogue_bytes, wall_clock_ns});
   if (!catalogue) return catalogue.error();
@@ -276,7 +289,7 @@ void StoreWriter::take_large() {
   for (LargeBlocks::Made& made : large_.take()) {
     notes_.entry(made.key, made.name);
     notes_.late(made.loaded);
-    dictionary_->writer.write(std::move(made.block), made.readable);
+    dictionary_->block(std::move(made.block), made.readable, made.key.process);
   }
   for (const Unload& each : std::exchange(unloads_, {})) on_code_unload(each.process, each.time, each.code);
 }
@@ -347,6 +360,8 @@ CatalogueBatch StoreWriter::take_batch() {
 }
 
 CatalogueKeeper::Ticket StoreWriter::hand_over(CatalogueBatch batch) {
+  for (Segment* segment : {dictionary_.get(), data_.get()})
+    batch.add_parts(segment->row(false).number, segment->take_parts());
   return keeper_->give(std::move(batch), {watermark_, wall_now()});
 }
 
@@ -401,7 +416,8 @@ void StoreWriter::roll(std::unique_ptr<Segment>& segment, FileKind kind) {
   batch.rows[sealed.number] = sealed;
   batch.rows[begun.number] = begun;
   batch.to_sync = {{sealed.number, segment->writer.output()}};
-  batch.retain = kind == FileKind::kDataSegment;
+  batch.add_parts(sealed.number, segment->take_parts());
+  batch.retain = true;
   add(sealed_stats_, segment->writer.stats());
   segment = std::move(*next);
   hand_over(std::move(batch));

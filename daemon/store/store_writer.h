@@ -59,6 +59,10 @@ class StoreWriter : public profile::ProfileSink {
   Result<std::vector<UserUse>> catalogue_uses() const { return keeper_->uses(); }
   Result<std::vector<RemovedOfUser>> catalogue_removed() const { return keeper_->removed(); }
 
+  // How much of the segments each user has, and what went because it was too much. Any thread.
+  Result<std::vector<DiskUse>> disk_uses() const { return keeper_->disk_uses(); }
+  Result<std::vector<CutOfUser>> cuts() const { return keeper_->cuts(); }
+
   // With StoreOptions::summaries, and of any thread: data segments that retention would remove if they were
   // summed up, the oldest first.
   Result<std::vector<SegmentRow>> due_for_summary() const { return keeper_->due_for_summary(); }
