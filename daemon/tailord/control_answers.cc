@@ -113,11 +113,18 @@ Status ControlAnswers::answer(const v1::ControlRequest& request, const std::stri
 
 void ControlAnswers::status(v1::DaemonStatus& out) {
   CatalogueUsers catalogue;
-  auto uses = store_.catalogue_uses();
-  auto removed = store_.catalogue_removed();
-  const std::string unread = !uses ? uses.error().message : !removed ? removed.error().message : "";
-  if (uses) catalogue.uses = std::move(*uses);
-  if (removed) catalogue.removed = std::move(*removed);
+  std::string unread;  // the first of them that could not be
+  const auto take = [&unread](auto read, auto& to) {
+    if (read) {
+      to = std::move(*read);
+    } else if (unread.empty()) {
+      unread = read.error().message;
+    }
+  };
+  take(store_.catalogue_uses(), catalogue.uses);
+  take(store_.catalogue_removed(), catalogue.removed);
+  take(store_.disk_uses(), catalogue.disk);
+  take(store_.cuts(), catalogue.cuts);
   const store::GivenUp given_up = store_.given_up();
   out.mutable_unsummed()->set_segments(given_up.segments);
   out.mutable_unsummed()->set_samples(given_up.samples);

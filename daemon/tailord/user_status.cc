@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostUsers = 8;
 
 std::uint64_t bytes_of(const v1::UserStatus& user) {
-  return user.memory_bytes() + user.catalogue_bytes();
+  return user.memory_bytes() + user.catalogue_bytes() + user.store_bytes();
 }
 
 std::uint64_t first_of(std::uint64_t one, std::uint64_t other) {
@@ -36,6 +36,10 @@ void add(const v1::UserStatus& more, v1::UserStatus& sum) {
   sum.set_removed_executions(sum.removed_executions() + more.removed_executions());
   sum.set_removed_names(sum.removed_names() + more.removed_names());
   sum.set_removed_since_ns(first_of(sum.removed_since_ns(), more.removed_since_ns()));
+  sum.set_store_bytes(sum.store_bytes() + more.store_bytes());
+  sum.set_cut_bytes(sum.cut_bytes() + more.cut_bytes());
+  sum.set_cut_samples(sum.cut_samples() + more.cut_samples());
+  sum.set_cut_since_ns(first_of(sum.cut_since_ns(), more.cut_since_ns()));
 }
 
 class Users {
@@ -59,6 +63,13 @@ class Users {
     user.set_removed_executions(removed.executions);
     user.set_removed_names(removed.names);
     user.set_removed_since_ns(removed.first_ns);
+  }
+  void take(const store::DiskUse& use) { of(use.uid).set_store_bytes(use.bytes); }
+  void take(const store::CutOfUser& cut) {
+    v1::UserStatus& user = of(cut.uid);
+    user.set_cut_bytes(cut.bytes);
+    user.set_cut_samples(cut.samples);
+    user.set_cut_since_ns(cut.first_ns);
   }
   std::vector<v1::UserStatus> by_bytes() const {
     std::vector<v1::UserStatus> all;
@@ -86,6 +97,8 @@ void tell_users(const session::RecorderStatus& recorder, const CatalogueUsers& c
   for (const auto& [uid, has] : recorder.users) users.take(uid, has);
   for (const store::UserUse& use : catalogue.uses) users.take(use);
   for (const store::RemovedOfUser& removed : catalogue.removed) users.take(removed);
+  for (const store::DiskUse& use : catalogue.disk) users.take(use);
+  for (const store::CutOfUser& cut : catalogue.cuts) users.take(cut);
   for (const v1::UserStatus& user : users.by_bytes()) {
     if (out.users().size() < static_cast<int>(kMostUsers)) {
       *out.add_users() = user;

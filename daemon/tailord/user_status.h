@@ -12,10 +12,12 @@
 
 namespace tailor::tailord {
 
-// What users have of the store's catalogue, and what they lost of it.
+// What users have of the store's catalogue and of its segments, and what they lost of both.
 struct CatalogueUsers {
   std::vector<store::UserUse> uses;
   std::vector<store::RemovedOfUser> removed;
+  std::vector<store::DiskUse> disk = {};
+  std::vector<store::CutOfUser> cuts = {};
 };
 
 // The users who take most bytes, one by one, and the others together.

@@ -30,6 +30,7 @@ std::string user_line(const v1::UserStatus& user) {
   tell(user.catalogue_executions(), grouped(user.catalogue_executions()), "executions");
   tell(user.catalogue_names(), grouped(user.catalogue_names()), "names");
   tell(user.catalogue_bytes(), megabytes(user.catalogue_bytes()), "of the catalogue");
+  tell(user.store_bytes(), megabytes(user.store_bytes()), "of the segments");
   return out + "\n";
 }
 
@@ -40,6 +41,13 @@ std::string removed_line(const v1::UserStatus& user) {
       query::local_time(user.removed_since_ns(), query::wall_clock_ns()));
 }
 
+std::string cut_line(const v1::UserStatus& user) {
+  return fmt::format(
+      "            {} with {} samples were removed from segments since {}: more than a share of the disk\n",
+      megabytes(user.cut_bytes()), grouped(user.cut_samples()),
+      query::local_time(user.cut_since_ns(), query::wall_clock_ns()));
+}
+
 }  // namespace
 
 std::string render_users(const v1::DaemonStatus& s, const Terminal& terminal) {
@@ -47,6 +55,7 @@ std::string render_users(const v1::DaemonStatus& s, const Terminal& terminal) {
   const auto show = [&](const v1::UserStatus& user) {
     out += user_line(user);
     if (user.removed_since_ns() > 0) out += terminal.warn(removed_line(user));
+    if (user.cut_since_ns() > 0) out += terminal.warn(cut_line(user));
   };
   for (const v1::UserStatus& user : s.users()) show(user);
   if (s.has_other_users()) show(s.other_users());

@@ -18,9 +18,11 @@ TEST(UserLines, SayWhatIsUsedAndLeaveOutTheRest) {
   one.set_memory_bytes(3'140'000);
   one.set_catalogue_executions(12'345);
   one.set_catalogue_bytes(4'000'000);
+  one.set_store_bytes(70'000'000);
   EXPECT_EQ(render_users(status, plain(80)),
             "Users:\n"
-            "  1000      2 processes, 3.1 MB of memory, 12,345 executions, 4.0 MB of the catalogue\n");
+            "  1000      2 processes, 3.1 MB of memory, 12,345 executions, 4.0 MB of the catalogue, 70.0 MB of "
+            "the segments\n");
 }
 
 TEST(UserLines, SayWhatWasRemoved) {
@@ -30,10 +32,14 @@ TEST(UserLines, SayWhatWasRemoved) {
   one.set_removed_executions(1000);
   one.set_removed_names(7);
   one.set_removed_since_ns(1'700'000'000'000'000'000);
+  one.set_cut_bytes(5'500'000);
+  one.set_cut_samples(12'345);
+  one.set_cut_since_ns(1'700'000'000'000'000'000);
   status.mutable_other_users()->set_users(3);
   const std::string text = render_users(status, plain(80));
   EXPECT_THAT(text, testing::HasSubstr("  not known 0 processes\n"));
   EXPECT_THAT(text, testing::HasSubstr("1,000 executions and 7 names were removed since "));
+  EXPECT_THAT(text, testing::HasSubstr("5.5 MB with 12,345 samples were removed from segments since "));
   EXPECT_THAT(text, testing::HasSubstr("  3 others  0 processes\n"));
 }
 

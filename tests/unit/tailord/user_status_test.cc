@@ -16,6 +16,8 @@ TEST(UserStatus, PutsTogetherWhatIsKnownOfEach) {
   CatalogueUsers catalogue;
   catalogue.uses = {{1000, 7, 700, 8, 80}, {std::nullopt, 1, 5, 0, 0}};
   catalogue.removed = {{1000, 9, 3, 50, 60}};
+  catalogue.disk = {{1000, 5000}};
+  catalogue.cuts = {{1000, 70, 2, 80, 90}};
   v1::DaemonStatus out;
   tell_users(recorder, catalogue, out);
   ASSERT_EQ(out.users_size(), 2);
@@ -33,6 +35,10 @@ TEST(UserStatus, PutsTogetherWhatIsKnownOfEach) {
   EXPECT_EQ(user.removed_executions(), 9u);
   EXPECT_EQ(user.removed_names(), 3u);
   EXPECT_EQ(user.removed_since_ns(), 50u);
+  EXPECT_EQ(user.store_bytes(), 5000u);
+  EXPECT_EQ(user.cut_bytes(), 70u);
+  EXPECT_EQ(user.cut_samples(), 2u);
+  EXPECT_EQ(user.cut_since_ns(), 80u);
   EXPECT_FALSE(out.users(1).has_uid());
   EXPECT_FALSE(out.has_other_users());
 }
@@ -42,6 +48,8 @@ TEST(UserStatus, NamesTheBiggestAndAddsUpTheOthers) {
   for (std::uint32_t uid = 1; uid <= 20; ++uid) recorder.users[uid] = {.processes = 1, .memory_bytes = uid};
   CatalogueUsers catalogue;
   catalogue.removed = {{1, 5, 0, 70, 80}, {2, 6, 0, 40, 50}};
+  catalogue.disk = {{1, 5}, {2, 5}, {20, 500}};
+  catalogue.cuts = {{1, 7, 1, 70, 80}, {2, 8, 1, 60, 90}};
   v1::DaemonStatus out;
   tell_users(recorder, catalogue, out);
   ASSERT_EQ(out.users_size(), 8);
@@ -54,6 +62,9 @@ TEST(UserStatus, NamesTheBiggestAndAddsUpTheOthers) {
   EXPECT_EQ(others.memory_bytes(), 78u);
   EXPECT_EQ(others.removed_executions(), 11u);
   EXPECT_EQ(others.removed_since_ns(), 40u) << "the first of them";
+  EXPECT_EQ(others.store_bytes(), 10u);
+  EXPECT_EQ(others.cut_bytes(), 15u);
+  EXPECT_EQ(others.cut_since_ns(), 60u) << "the first of them";
 }
 
 TEST(UserStatus, NamesWhoHasMostOfTheHttpServer) {
