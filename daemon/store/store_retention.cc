@@ -118,18 +118,29 @@ Status StoreRetention::remove_whole(Catalogue& catalogue, const std::vector<Segm
   return Ok{};
 }
 
-// Each takes up to a second or two, in which nobody else can use the catalogue.
-Status StoreRetention::apply_cuts(Catalogue& catalogue, const std::vector<UserCut>& cuts,
-                                  const StoreTime& now) {
-  constexpr int kAtOnce = 4;
+bool StoreRetention::waits_for_summary(const Due& gone) const {
+  return std::ranges::any_of(gone.whole, [this](const SegmentRow& row) { return waits_for_summary(row); }) ||
+         std::ranges::any_of(gone.cuts, [this](const UserCut& cut) { return waits_for_summary(cut.row); });
+}
+
+// One at a time: it takes up to a second or two, in which nobody else can use the catalogue. Sums need
+// dictionaries, which are not cut before all that is due is summed up.
+Status StoreRetention::apply_cuts(Catalogue& catalogue, const Due& gone, const StoreTime& now) {
   has_more_ = false;
-  int done = 0;
-  for (const UserCut& cut : cuts) {
-    if (waits_for_summary(cut.row)) continue;
-    has_more_ = done == kAtOnce;
-    if (has_more_) break;
+  if (gone.cuts.empty()) return Ok{};
+  const auto rows = catalogue.segments();
+  if (!rows) return rows.error();
+  std::set<std::uint64_t> there;
+  for (const SegmentRow& row : *rows) there.insert(row.number);
+  const bool some_wait = waits_for_summary(gone);
+  bool done = false;
+  for (const UserCut& cut : gone.cuts) {
+    const bool waits = cut.row.kind == FileKind::kDataSegment ? waits_for_summary(cut.row) : some_wait;
+    if (waits || !there.contains(cut.row.number)) continue;
+    has_more_ = done;
+    if (done) break;
     if (auto ok = apply_cut(catalogue, cut, now); !ok) return ok;
-    ++done;
+    done = true;
   }
   return Ok{};
 }
@@ -173,9 +184,9 @@ Status StoreRetention::apply(Catalogue& catalogue, const StoreTime& now) {
   const auto gone = due(catalogue, *rows, now);
   if (!gone) return gone.error();
   if (auto ok = remove_whole(catalogue, gone->whole); !ok) return ok;
-  const Status cut = apply_cuts(catalogue, gone->cuts, now);
-  if (!cut) has_more_ = true;
   Status dictionaries = remove_unused_dictionaries(catalogue, *rows);
+  const Status cut = apply_cuts(catalogue, *gone, now);
+  if (!cut) has_more_ = true;
   if (dictionaries && !cut && cut.error().code != EBUSY) dictionaries = cut;
   std::uint64_t oldest = now.wall_ns;
   for (const SegmentRow& row : *rows) {

@@ -77,8 +77,9 @@ class StoreRetention {
   bool waits_for_summary(const SegmentRow& row) const {
     return row.kind == FileKind::kDataSegment && options_.summaries && row.number > summed_up_to_;
   }
+  bool waits_for_summary(const Due& gone) const;
   Status remove_whole(Catalogue& catalogue, const std::vector<SegmentRow>& rows);
-  Status apply_cuts(Catalogue& catalogue, const std::vector<UserCut>& cuts, const StoreTime& now);
+  Status apply_cuts(Catalogue& catalogue, const Due& gone, const StoreTime& now);
   Status apply_cut(Catalogue& catalogue, const UserCut& cut, const StoreTime& now);
 
   const std::string directory_;

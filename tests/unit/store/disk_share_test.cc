@@ -1,0 +1,435 @@
+// One user fills the disk: what others have in the same segments stays, and the store says what went.
+#include "daemon/store/disk_shares.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "daemon/os/files.h"
+#include "daemon/store/segment_rewriter.h"
+#include "tests/support/sample_profile.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace tailor::store {
+namespace {
+
+// Not those of whoever runs the tests.
+constexpr std::uint32_t kModest = 40'001, kWriter = 40'002;
+constexpr std::uint64_t kKeep = 512u << 10, kSegmentSize = 64u << 10;
+
+class CountingSink : public test::TextSink {
+ public:
+  void on_samples(std::span<const profile::SampleRecord> all) override {
+    for (const profile::SampleRecord& s : all) ++of[s.process];
+  }
+  std::size_t plans_of(ProcessId process) const {
+    const std::string begin = fmt::format("plan {} ", process.pid);
+    return static_cast<std::size_t>(
+        std::ranges::count_if(records, [&](const std::string& record) { return record.starts_with(begin); }));
+  }
+  std::map<ProcessId, std::uint64_t> of;
+};
+
+class DiskShareTest : public StoreTest {
+ protected:
+  static constexpr TimeNs kBegin = 10'000'000'000;
+  static constexpr int kSeconds = 60, kFew = 40, kMany = 2000;
+
+  static StoreOptions options(bool shares) {
+    StoreOptions options;
+    options.segment_bytes = options.dictionary_bytes = kSegmentSize;
+    options.keep_bytes = kKeep;
+    options.disk_shares = shares;
+    return options;
+  }
+  void start(StoreOptions options) {
+    options.on_removed = [this](const std::string& what) { told_.push_back(what); };
+    writer_ = open(options);
+    ASSERT_NE(writer_, nullptr);
+    profile::RecordingInfo info;
+    info.start = now_;
+    info.wall_clock_ns = kWall;
+    info.sources = {{0, "cycles", profile::Unit::kNsOnCpu}};
+    writer_->on_recording(info);
+    writer_->on_watermark(now_);
+  }
+  static ProcessId process_of(std::uint32_t uid) { return {static_cast<std::int32_t>(uid), 1}; }
+  // The process may belong to another user.
+  void add_process(std::uint32_t named_after, std::uint32_t uid) {
+    profile::ProcessRecord process;
+    process.process = process_of(named_after);
+    process.comm = "engine";
+    process.uid = uid;
+    writer_->on_process(process);
+  }
+  void sample(std::uint32_t uid, int count, PlanId plan = 1) {
+    std::vector<profile::SampleRecord> samples;
+    for (int i = 0; i < count; ++i) {
+      samples.push_back(test::tag_sample(now_ + i, 6));
+      profile::SampleRecord& s = samples.back();
+      s.process = process_of(uid);
+      // So that blocks stay large.
+      s.ip = random_();
+      s.tag = random_();
+      s.attribution.execution = 0;
+      s.attribution.plan = plan;
+    }
+    writer_->on_samples(samples);
+  }
+  void load_plan(std::uint32_t uid, PlanId id) {
+    v1::Plan plan;
+    plan.set_id(id);
+    std::string content;
+    for (int i = 0; i < 1000; ++i) content += static_cast<char>(random_() & 0xFF);
+    plan.add_attachments()->set_content(content);
+    writer_->on_plan(process_of(uid), now_, plan);
+  }
+  void second() {
+    now_ += kSecond;
+    writer_->on_watermark(now_);
+  }
+  // Of both, all the time.
+  void fill() {
+    for (int i = 0; i < kSeconds; ++i) {
+      sample(kModest, kFew);
+      sample(kWriter, kMany);
+      second();
+    }
+  }
+
+  struct All {
+    CountingSink sink;
+    ReadReport report;
+    SaidLoss loss;
+  };
+  All read_all() const {
+    All all;
+    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+    EXPECT_TRUE(catalogue);
+    StoreSelection selection;
+    selection.recording = writer_->recording();
+    const Status ok = read_store(directory_, *catalogue, selection, all.sink, all.report, all.loss);
+    EXPECT_TRUE(ok) << ok.error().message;
+    EXPECT_TRUE(all.report.clean()) << all.report.first_problem;
+    return all;
+  }
+  std::uint64_t bytes_on_disk() const {
+    std::uint64_t bytes = 0;
+    const auto files = list_segments(directory_);
+    for (const SegmentFile& file : *files) bytes += file.bytes;
+    return bytes;
+  }
+  std::uint64_t use_of(std::uint32_t uid) const {
+    const auto uses = writer_->disk_uses();
+    const auto found = std::ranges::find(*uses, std::optional(uid), &DiskUse::uid);
+    return found == uses->end() ? 0 : found->bytes;
+  }
+
+  std::unique_ptr<StoreWriter> writer_;
+  std::vector<std::string> told_;
+  std::mt19937_64 random_{1};
+  TimeNs now_ = kBegin;
+};
+
+constexpr std::uint64_t kSamplesOfModest = 60u * 40u, kSamplesOfWriter = 60u * 2000u;
+
+TEST_F(DiskShareTest, WhoWritesMuchLosesHisOwn) {
+  start(options(true));
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  fill();
+  ASSERT_TRUE(writer_->finish());
+  All all = read_all();
+  EXPECT_EQ(all.sink.of[process_of(kModest)], kSamplesOfModest);
+  const std::uint64_t left = all.sink.of[process_of(kWriter)];
+  EXPECT_GT(left, 0u);
+  EXPECT_GT(all.loss.removed_samples, 0u);
+  EXPECT_EQ(left + all.loss.removed_samples, kSamplesOfWriter) << "what went is said";
+  EXPECT_EQ(all.loss.samples, 0u);
+  EXPECT_LT(bytes_on_disk(), 2 * kKeep);
+  const auto cuts = writer_->cuts();
+  ASSERT_TRUE(cuts);
+  ASSERT_EQ(cuts->size(), 1u);
+  EXPECT_EQ(cuts->front().uid, kWriter);
+  EXPECT_EQ(cuts->front().samples, all.loss.removed_samples);
+  EXPECT_GE(cuts->front().first_ns, kWall);
+  EXPECT_THAT(told_, testing::Contains(testing::HasSubstr(fmt::format("of user {} from segment", kWriter))));
+  EXPECT_GT(use_of(kModest), 0u);
+  EXPECT_GT(use_of(kWriter), use_of(kModest));
+  EXPECT_LE(use_of(kWriter), kKeep);
+}
+
+// Without shares, and without users: both must break what the test above finds.
+TEST_F(DiskShareTest, BrokenWithoutShares) {
+  start(options(false));
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  fill();
+  ASSERT_TRUE(writer_->finish());
+  All all = read_all();
+  EXPECT_LT(all.sink.of[process_of(kModest)], kSamplesOfModest);
+  EXPECT_EQ(all.loss.removed_samples, 0u);
+  EXPECT_TRUE(writer_->cuts()->empty());
+}
+
+TEST_F(DiskShareTest, BrokenWhereAllAreOneUser) {
+  start(options(true));
+  add_process(kModest, kWriter);
+  add_process(kWriter, kWriter);
+  fill();
+  ASSERT_TRUE(writer_->finish());
+  All all = read_all();
+  EXPECT_LT(all.sink.of[process_of(kModest)], kSamplesOfModest);
+  EXPECT_TRUE(writer_->cuts()->empty()) << "the oldest segments go as a whole";
+}
+
+TEST_F(DiskShareTest, NothingOfRootIsCut) {
+  start(options(true));
+  add_process(kModest, kModest);
+  add_process(kWriter, 0);
+  fill();
+  ASSERT_TRUE(writer_->finish());
+  EXPECT_EQ(read_all().loss.removed_samples, 0u);
+  EXPECT_TRUE(writer_->cuts()->empty());
+}
+
+TEST_F(DiskShareTest, PlansOfOthersStayToo) {
+  start(options(true));
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  for (PlanId id = 1; id <= 5; ++id) load_plan(kModest, id);
+  PlanId next = 1;
+  for (int i = 0; i < kSeconds; ++i) {
+    for (PlanId id = 1; id <= 5; ++id) sample(kModest, 1, id);
+    for (int each = 0; each < 60; ++each, ++next) {
+      load_plan(kWriter, next);
+      sample(kWriter, 1, next);
+    }
+    second();
+  }
+  ASSERT_TRUE(writer_->finish());
+  const All all = read_all();
+  EXPECT_EQ(all.sink.plans_of(process_of(kModest)), 5u);
+  EXPECT_GT(all.sink.plans_of(process_of(kWriter)), 0u);
+  EXPECT_LT(all.sink.plans_of(process_of(kWriter)), 60u * 60u);
+  EXPECT_GT(all.loss.removed_records, 0u);
+  EXPECT_LT(bytes_on_disk(), 2 * kKeep);
+}
+
+TEST_F(DiskShareTest, WhatIsNotSummedUpStays) {
+  StoreOptions with_sums = options(true);
+  with_sums.summaries = true;
+  start(with_sums);
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  fill();
+  EXPECT_EQ(read_all().loss.removed_samples, 0u);
+  const auto due = writer_->due_for_summary();
+  ASSERT_TRUE(due);
+  ASSERT_FALSE(due->empty());
+  std::vector<std::uint64_t> until, numbers;
+  const auto files = list_segments(directory_);
+  for (const SegmentFile& file : *files) {
+    if (file.kind == FileKind::kDataSegment && file.number <= due->back().number) until.push_back(file.number);
+  }
+  for (const SegmentRow& row : *due) numbers.push_back(row.number);
+  EXPECT_EQ(numbers, until) << "sums end at a number";
+  ASSERT_TRUE(writer_->summed_up(due->back().number));
+  for (int i = 0; i < kSeconds; ++i) {
+    sample(kModest, 1);
+    second();
+  }
+  ASSERT_TRUE(writer_->finish());
+  All all = read_all();
+  EXPECT_GT(all.loss.removed_samples, 0u);
+  EXPECT_EQ(all.sink.of[process_of(kModest)], kSamplesOfModest + static_cast<std::uint64_t>(kSeconds));
+  EXPECT_EQ(all.sink.of[process_of(kWriter)] + all.loss.removed_samples, kSamplesOfWriter);
+}
+
+// A writer that was killed has told the catalogue a part only.
+TEST_F(DiskShareTest, SegmentsAreCountedAnewWhereTheirWriterWasKilled) {
+  StoreOptions for_ever = options(true);
+  for_ever.keep_bytes = 0;
+  start(for_ever);
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  fill();
+  const std::uint64_t modest = use_of(kModest), much = use_of(kWriter);
+  writer_.reset();
+  std::filesystem::remove(catalogue_path(directory_));
+  writer_ = open(for_ever);
+  ASSERT_NE(writer_, nullptr);
+  ASSERT_GT(modest, 0u);
+  EXPECT_NEAR(static_cast<double>(use_of(kWriter)), static_cast<double>(much), 0.1 * static_cast<double>(much));
+  EXPECT_GT(use_of(kModest), modest / 2);
+  EXPECT_LT(use_of(kModest), modest * 2);
+}
+
+class RewriterTest : public StoreTest {
+ protected:
+  struct Content {
+    test::TextSink sink;
+    SaidLoss loss;
+  };
+  Content content(const SegmentRow& row) const {
+    Content out;
+    ReadReport report;
+    const auto input = open_file(segment_path(directory_, row.number, row.kind));
+    EXPECT_TRUE(input);
+    EXPECT_TRUE(read_profile(**input, out.sink, report, out.loss));
+    EXPECT_TRUE(report.clean()) << report.first_problem;
+    // Where a file ends, its last watermark is said once more.
+    auto& records = out.sink.records;
+    records.erase(std::unique(records.begin(), records.end(),
+                              [](const std::string& one, const std::string& next) {
+                                return one == next && one.starts_with("watermark ");
+                              }),
+                  records.end());
+    return out;
+  }
+  std::vector<SegmentRow> written() {
+    auto writer = open();
+    test::give_profile(*writer, 20);
+    EXPECT_TRUE(writer->finish());
+    writer.reset();
+    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+    EXPECT_TRUE(catalogue);
+    return *catalogue->segments();
+  }
+  std::string bytes_of_file(const SegmentRow& row) const {
+    std::ifstream file(segment_path(directory_, row.number, row.kind), std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    return bytes.str();
+  }
+};
+
+TEST_F(RewriterTest, WithoutNobodyItIsTheSame) {
+  const std::vector<SegmentRow> rows = written();
+  ASSERT_EQ(rows.size(), 2u);
+  for (const SegmentRow& row : rows) {
+    const Content before = content(row);
+    const auto done = rewrite_without(directory_, row, {}, os::real_files());
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->samples, row.samples);
+    EXPECT_EQ(done->bytes, std::filesystem::file_size(segment_path(directory_, row.number, row.kind)));
+    const Content after = content(row);
+    EXPECT_EQ(after.sink.records, before.sink.records);
+    EXPECT_EQ(after.sink.samples, before.sink.samples);
+    EXPECT_EQ(after.sink.activity, before.sink.activity);
+    EXPECT_EQ(after.loss.removed_samples + after.loss.removed_activity + after.loss.removed_records, 0u);
+  }
+}
+
+TEST_F(RewriterTest, WhatIsKnownOfTheProcessStays) {
+  for (const SegmentRow& row : written()) {
+    for (int times = 0; times < 2; ++times)
+      ASSERT_TRUE(rewrite_without(directory_, row, {test::kSampleProcess}, os::real_files()));
+    const Content after = content(row);
+    EXPECT_TRUE(after.sink.samples.empty());
+    EXPECT_TRUE(after.sink.activity.empty());
+    EXPECT_EQ(after.loss.removed_samples, row.samples) << "the second time too";
+    const bool is_data = row.kind == FileKind::kDataSegment;
+    EXPECT_EQ(after.loss.removed_activity, is_data ? 2u : 0u);
+    EXPECT_GT(after.loss.removed_records, 0u);
+    EXPECT_THAT(after.sink.records,
+                testing::Contains(testing::StartsWith(is_data ? "accounting " : "process ")));
+    EXPECT_THAT(after.sink.records, testing::Not(testing::Contains(testing::AnyOf(
+                                        testing::StartsWith("plan "), testing::StartsWith("execution ")))));
+  }
+}
+
+TEST_F(RewriterTest, OneThatIsDamagedStaysAsItIs) {
+  for (const SegmentRow& row : written()) {
+    const std::string path = segment_path(directory_, row.number, row.kind);
+    std::string bytes = bytes_of_file(row);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    std::ofstream(path, std::ios::binary) << bytes;
+    EXPECT_FALSE(rewrite_without(directory_, row, {test::kSampleProcess}, os::real_files()));
+    EXPECT_EQ(bytes_of_file(row), bytes);
+    EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+  }
+}
+
+TEST_F(RewriterTest, HalfOfOneIsRemovedAtTheNextStart) {
+  const std::vector<SegmentRow> rows = written();
+  const std::string half = segment_path(directory_, rows.front().number, rows.front().kind) + ".new";
+  std::ofstream(half) << "half";
+  ASSERT_TRUE(std::filesystem::exists(half));
+  ASSERT_NE(open(), nullptr);
+  EXPECT_FALSE(std::filesystem::exists(half));
+}
+
+SegmentRow row_of(std::uint64_t number, FileKind kind, std::uint64_t bytes, bool sealed = true) {
+  SegmentRow row;
+  row.number = number;
+  row.kind = kind;
+  row.bytes = bytes;
+  row.sealed = sealed;
+  return row;
+}
+
+std::vector<std::uint64_t> numbers_of(const std::vector<UserCut>& cuts) {
+  std::vector<std::uint64_t> out;
+  for (const UserCut& cut : cuts) out.push_back(cut.row.number);
+  return out;
+}
+
+constexpr FileKind kData = FileKind::kDataSegment, kDictionary = FileKind::kDictionarySegment;
+
+TEST(CutsOf, GoFromTheOldestDataToTheShare) {
+  const std::vector<SegmentRow> rows = {row_of(1, kDictionary, 400), row_of(2, kData, 400), row_of(3, kData, 400),
+                                        row_of(4, kData, 400, false)};
+  const std::vector<SegmentPart> parts = {{1, kWriter, 300}, {1, kModest, 100}, {2, kWriter, 300},
+                                          {2, kModest, 100}, {3, kWriter, 300}, {3, kModest, 100},
+                                          {4, kWriter, 400}};
+  EXPECT_TRUE(cuts_of(rows, parts, 1600).empty()) << "it is not too large";
+  EXPECT_EQ(numbers_of(cuts_of(rows, parts, 1500)), (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(numbers_of(cuts_of(rows, parts, 1200)), (std::vector<std::uint64_t>{2, 3}));
+  // Dictionaries last, and nothing of what is being written.
+  EXPECT_EQ(numbers_of(cuts_of(rows, parts, 100)), (std::vector<std::uint64_t>{2, 3, 1}));
+}
+
+TEST(CutsOf, StopAtTheShare) {
+  const std::vector<SegmentRow> rows = {row_of(1, kData, 400), row_of(2, kData, 1000)};
+  const std::vector<SegmentPart> parts = {{1, kWriter, 300}, {1, kModest, 100}, {2, kWriter, 100},
+                                          {2, kModest, 900}};
+  const auto cuts = cuts_of(rows, parts, 1000);
+  EXPECT_EQ(numbers_of(cuts), (std::vector<std::uint64_t>{2})) << "who has more than half of it";
+  EXPECT_EQ(cuts.front().uid, kModest);
+}
+
+TEST(CutsOf, TakeTheWholeOfWhatNobodyElseHas) {
+  const std::vector<SegmentRow> rows = {row_of(1, kData, 400), row_of(2, kData, 400), row_of(3, kData, 400)};
+  const std::vector<SegmentPart> parts = {{1, kModest, 100}, {2, kWriter, 390}, {3, kWriter, 390}};
+  const auto cuts = cuts_of(rows, parts, 900);
+  ASSERT_EQ(numbers_of(cuts), (std::vector<std::uint64_t>{2}));
+  EXPECT_TRUE(cuts.front().whole);
+  EXPECT_EQ(cuts.front().bytes, 400u);
+}
+
+TEST(CutsOf, AreNotWorthItForALittle) {
+  const std::vector<SegmentRow> rows = {row_of(1, kData, 1600), row_of(2, kData, 1600)};
+  const std::vector<SegmentPart> parts = {{1, kWriter, 90}, {1, kModest, 1}, {2, kWriter, 1500}, {2, kModest, 1}};
+  EXPECT_EQ(numbers_of(cuts_of(rows, parts, 3100)), (std::vector<std::uint64_t>{2}));
+}
+
+TEST(CutsOf, SpareRootTheDaemonAndWhoeverIsNotKnown) {
+  const std::vector<SegmentRow> rows = {row_of(1, kData, 400)};
+  for (const std::optional<std::uint32_t> uid :
+       {std::optional<std::uint32_t>(0), std::optional<std::uint32_t>(::geteuid()),
+        std::optional<std::uint32_t>()}) {
+    EXPECT_TRUE(cuts_of(rows, {{1, uid, 300}, {1, kModest, 50}}, 200).empty());
+  }
+  EXPECT_FALSE(cuts_of(rows, {{1, kWriter, 300}, {1, kModest, 50}}, 200).empty());
+}
+
+}  // namespace
+}  // namespace tailor::store
