@@ -221,7 +221,7 @@ class Catalogue {
   Result<std::vector<RemovedOfUser>> removed() const;
   // Forgets removals before this time, and the users of processes of which nothing is left.
   Status forget_removed(std::uint64_t before_wall_ns);
-  // The segment holds so many bytes of the process, beside what was said before. Its user is put_owner()'s.
+  // The segment holds these bytes of the process, beside what was said before. Its user is put_owner()'s.
   Status add_part(RecordingNumber recording, std::uint64_t segment, ProcessId process, std::uint64_t bytes);
   // Of all segments whose file is there. What an older program wrote is in none.
   Result<std::vector<SegmentPart>> parts() const;

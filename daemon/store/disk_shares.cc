@@ -57,7 +57,7 @@ class Cutter {
   bool fits() const { return bytes_ <= keep_bytes_; }
   bool is_beyond(std::uint32_t uid) const { return users_.at(uid) > disk_share(keep_bytes_); }
 
-  // Who has most of those that have more than a share, and were not cut before.
+  // The user with most bytes of those that have more than a share and were not cut before.
   std::optional<std::uint32_t> heaviest() const {
     std::optional<std::uint32_t> out;
     for (const auto& [uid, bytes] : users_) {

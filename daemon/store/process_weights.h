@@ -1,4 +1,4 @@
-// Whose a block is: what makes it large, by process.
+// To which processes the bytes of a block belong: what makes it large, by process.
 #pragma once
 
 #include <cstdint>

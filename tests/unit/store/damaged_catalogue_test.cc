@@ -57,7 +57,8 @@ std::optional<std::string> rows_of(const std::string& path, const char* vfs, con
 
 constexpr const char* kAllRows =
     "SELECT *, hex(record) FROM execution; SELECT * FROM segment; SELECT * FROM cost; SELECT * FROM entry;"
-    "SELECT * FROM use; SELECT * FROM share; SELECT * FROM owner; SELECT * FROM removed";
+    "SELECT * FROM use; SELECT * FROM share; SELECT * FROM owner; SELECT * FROM removed;"
+    "SELECT * FROM part; SELECT * FROM cut";
 
 class DamagedCatalogueTest : public StoreTest {
  protected:
@@ -144,6 +145,9 @@ class DamagedCatalogueTest : public StoreTest {
     const auto removed = catalogue->removed();
     if (!removed) return said(removed.error());
     for (const RemovedOfUser& each : *removed) out += fmt::format("{} {}\n", each.executions, each.names);
+    const auto disk = catalogue->disk_uses();
+    if (!disk) return said(disk.error());
+    for (const DiskUse& use : *disk) out += fmt::format("{} of the disk\n", use.bytes);
     return out;
   }
   std::optional<std::string> said(const Error& error) {
@@ -218,7 +222,8 @@ class DamagedCatalogueTest : public StoreTest {
       return out;
     };
     sql += made_of(true);
-    for (const char* table : {"segment", "execution", "cost", "entry", "use", "share", "owner", "removed"})
+    for (const char* table :
+         {"segment", "execution", "cost", "entry", "use", "share", "owner", "removed", "part", "cut"})
       sql += fmt::format("INSERT INTO main.{0} SELECT * FROM now.{0};", table);
     sql += made_of(false) + "PRAGMA user_version=1";
     put(old, "");
