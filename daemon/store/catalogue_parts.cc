@@ -23,8 +23,8 @@ CREATE TABLE IF NOT EXISTS cut(uid INTEGER PRIMARY KEY, bytes INTEGER, samples I
                                last_ns INTEGER);
 )sql";
 
-// The name of the process itself (kind 1) stays in the segment. An execution is without samples once its costs
-// have gone.
+// The name of the process itself (kind 1) stays in the segment. An execution is without samples once its
+// costs have gone.
 Status cut_process(sqlite3* db, const SegmentRow& row, ProcessId process) {
   Statement part(db, "DELETE FROM part WHERE segment=? AND pid=? AND start=?");
   part << row.number << process.pid << process.start;
@@ -54,17 +54,18 @@ Status make_parts(sqlite3* db) {
 Status Catalogue::add_part(RecordingNumber recording, std::uint64_t segment, ProcessId process,
                            std::uint64_t bytes) {
   Statement& statement = kept(
-      "INSERT INTO part VALUES(?2,?3,?4,coalesce((SELECT o.uid FROM owner o WHERE o.recording=?1 AND o.pid=?3 "
-      "AND o.start=?4),(SELECT max(p.uid) FROM part p WHERE p.pid=?3 AND p.start=?4 AND p.segment>=?1),-1),?5) "
-      "ON CONFLICT(pid, start, segment) DO UPDATE SET bytes=bytes+excluded.bytes, uid=max(uid, excluded.uid)");
+      "INSERT INTO part VALUES(?2,?3,?4,coalesce((SELECT o.uid FROM owner o WHERE o.recording=?1 AND "
+      "o.pid=?3 AND o.start=?4),(SELECT max(p.uid) FROM part p WHERE p.pid=?3 AND p.start=?4 AND "
+      "p.segment>=?1),-1),?5) ON CONFLICT(pid, start, segment) DO UPDATE SET bytes=bytes+excluded.bytes, "
+      "uid=max(uid, excluded.uid)");
   statement << recording << segment << process.pid << process.start << bytes;
   return statement.run_and_reset();
 }
 
 Result<std::vector<SegmentPart>> Catalogue::parts() const {
   Statement statement(db_,
-                      "SELECT p.segment, p.uid, sum(p.bytes) FROM part p JOIN segment s ON s.number=p.segment "
-                      "WHERE s.bytes>0 GROUP BY p.segment, p.uid ORDER BY p.segment, p.uid");
+                      "SELECT p.segment, p.uid, sum(p.bytes) FROM part p JOIN segment s ON "
+                      "s.number=p.segment WHERE s.bytes>0 GROUP BY p.segment, p.uid ORDER BY p.segment, p.uid");
   return statement.all([](const Statement& row) {
     return SegmentPart{row.number(0), user_of_key(row.integer(1)), row.number(2)};
   });

@@ -172,9 +172,10 @@ Status StoreRetention::apply_cut(Catalogue& catalogue, const UserCut& cut, const
     catalogue.rollback();
     return entered;
   }
-  removed_.push_back(fmt::format("{} samples, {} bytes, of user {} from segment {}: the store is too large, and "
-                                 "that user has more than a share of it",
-                                 samples, bytes, cut.uid, row.number));
+  removed_.push_back(
+      fmt::format("{} samples, {} bytes, of user {} from segment {}: the store is too large, and that user has "
+                  "more than a share of it",
+                  samples, bytes, cut.uid, row.number));
   return cut.whole ? remove_file(row.number, row.kind) : Status(Ok{});
 }
 

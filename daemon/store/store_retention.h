@@ -73,7 +73,8 @@ class StoreRetention {
   };
   Result<Due> due(const Catalogue& catalogue, const std::vector<SegmentRow>& rows,
                   const StoreTime& now) const;
-  Result<std::vector<UserCut>> cuts_due(const Catalogue& catalogue, const std::vector<SegmentRow>& rows) const;
+  Result<std::vector<UserCut>> cuts_due(const Catalogue& catalogue,
+                                        const std::vector<SegmentRow>& rows) const;
   bool waits_for_summary(const SegmentRow& row) const {
     return row.kind == FileKind::kDataSegment && options_.summaries && row.number > summed_up_to_;
   }
@@ -88,7 +89,7 @@ class StoreRetention {
   std::uint64_t summed_up_to_;  // the number of a data segment
   GivenUp given_up_;
   std::map<std::uint64_t, std::uint64_t> sealed_while_;  // dictionary segments that are there
-  std::set<std::uint64_t> uncut_;  // segments that cannot be written anew
+  std::set<std::uint64_t> uncut_;                        // segments that cannot be written anew
   bool has_more_ = false;
   std::vector<std::string> removed_;
 };

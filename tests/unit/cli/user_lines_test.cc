@@ -21,8 +21,8 @@ TEST(UserLines, SayWhatIsUsedAndLeaveOutTheRest) {
   one.set_store_bytes(70'000'000);
   EXPECT_EQ(render_users(status, plain(80)),
             "Users:\n"
-            "  1000      2 processes, 3.1 MB of memory, 12,345 executions, 4.0 MB of the catalogue, 70.0 MB of "
-            "the segments\n");
+            "  1000      2 processes, 3.1 MB of memory, 12,345 executions, 4.0 MB of the catalogue, 70.0 MB "
+            "of the segments\n");
 }
 
 TEST(UserLines, SayWhatWasRemoved) {
