@@ -65,7 +65,8 @@ Status Catalogue::add_part(RecordingNumber recording, std::uint64_t segment, Pro
 Result<std::vector<SegmentPart>> Catalogue::parts() const {
   Statement statement(db_,
                       "SELECT p.segment, p.uid, sum(p.bytes) FROM part p JOIN segment s ON "
-                      "s.number=p.segment WHERE s.bytes>0 GROUP BY p.segment, p.uid ORDER BY p.segment, p.uid");
+                      "s.number=p.segment WHERE s.bytes>0 GROUP BY p.segment, p.uid ORDER BY p.segment, "
+                      "p.uid");
   return statement.all([](const Statement& row) {
     return SegmentPart{row.number(0), user_of_key(row.integer(1)), row.number(2)};
   });

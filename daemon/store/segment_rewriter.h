@@ -17,8 +17,8 @@ struct RewrittenSegment {
 
 // Everything else stays: of these processes too, what is known of each and the counts of its samples. The
 // segment says how much was removed from it. It is replaced as a whole, and whoever reads it meanwhile goes
-// on with the former one. Where this fails, it stays as it was: also where it is damaged, or holds what only a
-// newer program knows.
+// on with the former one. Where this fails, it stays as it was: also where it is damaged, or holds what only
+// a newer program knows.
 Result<RewrittenSegment> rewrite_without(const std::string& directory, const SegmentRow& segment,
                                          const std::set<ProcessId>& processes, os::Files& files);
 

@@ -173,8 +173,8 @@ Status StoreRetention::apply_cut(Catalogue& catalogue, const UserCut& cut, const
     return entered;
   }
   removed_.push_back(
-      fmt::format("{} samples, {} bytes, of user {} from segment {}: the store is too large, and that user has "
-                  "more than a share of it",
+      fmt::format("{} samples, {} bytes, of user {} from segment {}: the store is too large, and that user "
+                  "has more than a share of it",
                   samples, bytes, cut.uid, row.number));
   return cut.whole ? remove_file(row.number, row.kind) : Status(Ok{});
 }
