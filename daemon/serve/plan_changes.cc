@@ -61,11 +61,11 @@ class PlanComparison {
   };
   // Newest first. `out` gets what was counted.
   std::vector<Change> compare(const PlanShapes& shapes, PlanChangeList& out) const {
-    struct Newer {
+    struct NewerRun {
       std::size_t run = 0;
       std::uint64_t shape = 0;
     };
-    std::unordered_map<std::uint32_t, Newer> newer;  // by query
+    std::unordered_map<std::uint32_t, NewerRun> newer;  // by query
     std::vector<Change> changes;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const auto shape = shapes.find(plans_.things()[runs_[i].plan]);
@@ -74,7 +74,7 @@ class PlanComparison {
         continue;
       }
       ++out.executions;
-      const auto [at, first] = newer.try_emplace(runs_[i].query, Newer{i, shape->second});
+      const auto [at, first] = newer.try_emplace(runs_[i].query, NewerRun{i, shape->second});
       if (!first && at->second.shape != shape->second) changes.push_back({at->second.run, i});
       at->second = {i, shape->second};
     }
