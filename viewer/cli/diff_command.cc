@@ -92,15 +92,18 @@ Result<store::Summary> sums_of_side(serve::Library& library, const serve::Execut
   store::WallRange range;
   if (filter.since_ns) range.since_ns = *filter.since_ns;
   if (filter.until_ns) range.until_ns = *filter.until_ns;
-  auto sums = library.sums(range, Stop());
+  query::StoreDamage damage;
+  auto sums = library.sums(range, Stop(), damage);
   if (!sums) return in_context(text + ": ", sums.error());
+  if (judged && query::is_damaged(damage.read, damage.loss))
+    return internal(fmt::format("{}: no condition of --fail-if can be judged on damaged samples. {}", text,
+                                query::damage_text(damage.read, damage.loss)));
   std::uint64_t unwritten = 0;
   for (const auto& [hour, loss] : sums->losses) unwritten += loss.unwritten;
   // What is missing looks like a change, and what grew may be missing.
   if (judged && unwritten > 0)
-    return internal(
-        fmt::format("{}: no condition of --fail-if can be judged: {} samples of that time are missing", text,
-                    unwritten));
+    return internal(fmt::format(
+        "{}: no condition of --fail-if can be judged: {} samples of that time are missing", text, unwritten));
   return sums;
 }
 
@@ -124,8 +127,8 @@ Result<std::optional<Compared>> compare_history(const DiffOptions& options) {
   if (!of_a) return of_a.error();
   const auto of_b = sums_of_side(*library, *b, options.b, judged);
   if (!of_b) return of_b.error();
-  auto both = serve::compare_sums({*of_a, a->fingerprint}, {*of_b, b->fingerprint},
-                                  options.view.choice.source);
+  auto both =
+      serve::compare_sums({*of_a, a->fingerprint}, {*of_b, b->fingerprint}, options.view.choice.source);
   if (!both) return both.error();
   warn(
       "some samples of that time are deleted: compared are sums of whole hours (UTC), or of whole days where "

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "daemon/query/load/damage.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/library.h"
 #include "viewer/cli/command.h"
@@ -145,8 +146,8 @@ Result<SqlTables> history_tables(const SqlOptions& options) {
   const bool of_samples = !choice.what.empty() || choice.has_last || !choice.execution.empty() ||
                           !by.process.empty() || !by.labels.empty() || !by.longer_than.empty() ||
                           !choice.process.empty() || !choice.source.empty() || choice.from_ns ||
-                          choice.to_ns || !choice.iteration.empty() || !choice.loop.empty() || options.view.thread ||
-                          options.view.pipeline || options.view.op;
+                          choice.to_ns || !choice.iteration.empty() || !choice.loop.empty() ||
+                          options.view.thread || options.view.pipeline || options.view.op;
   if (of_samples)
     return invalid(
         "the tables history_... are of the daemon's store; --since, --until and --fingerprint say what of "
@@ -157,9 +158,10 @@ Result<SqlTables> history_tables(const SqlOptions& options) {
   if (filter->since_ns) range.since_ns = *filter->since_ns;
   if (filter->until_ns) range.until_ns = *filter->until_ns;
   const auto library = open_library(choice);
-  const auto sums = library->sums(range, Stop());
+  query::StoreDamage damage;
+  const auto sums = library->sums(range, Stop(), damage);
   if (!sums) return sums.error();
-  return SqlTables::make(*sums, filter->fingerprint);
+  return SqlTables::make(*sums, filter->fingerprint, damage);
 }
 
 Result<SqlTables> tables_for(const SqlOptions& options, const SqlTables::Reads& reads) {

@@ -143,13 +143,12 @@ Status fill_executions(sqlite3* db, const serve::View& view) {
   return table.done();
 }
 
-Status fill_damage(sqlite3* db, const query::Profile& profile) {
-  if (!query::is_damaged(profile)) return Ok{};
+Status fill_damage(sqlite3* db, const store::ReadReport& read, const store::SaidLoss& loss) {
+  if (!query::is_damaged(read, loss)) return Ok{};
   SqlInsert table(db, "INSERT INTO damage VALUES (?, ?, ?, ?, ?, ?)");
-  const store::ReadReport& read = profile.read_report();
   const Nullable missing{static_cast<std::int64_t>(read.missing_samples), !read.finished};
   table.row(read.finished, missing, read.damaged_spots, read.missing_blocks, read.malformed_blocks,
-            query::damage_text(profile));
+            query::damage_text(read, loss));
   return table.done();
 }
 
@@ -404,11 +403,13 @@ Result<bool> SqlTables::reads_functions(const std::string& sql) {
   return noted->functions;
 }
 
-Result<SqlTables> SqlTables::make(const store::Summary& sums, const std::string& fingerprint) {
+Result<SqlTables> SqlTables::make(const store::Summary& sums, const std::string& fingerprint,
+                                  const query::StoreDamage& damage) {
   auto tables = open();
   if (!tables) return tables.error();
   sqlite3* db = tables->db_.get();
   Status done = run(db, "BEGIN");
+  if (done.ok()) done = fill_damage(db, damage.read, damage.loss);
   if (done.ok()) done = SqlHistory::fill(db, sums, fingerprint);
   if (done.ok()) done = run(db, "COMMIT");
   if (!done.ok()) return done.error();
@@ -426,7 +427,7 @@ Result<SqlTables> SqlTables::make(const serve::View& view, bool with_functions) 
   std::optional<SqlFunctions> functions;
   if (with_functions) functions.emplace(*view.whole);
   Status done = run(db, "BEGIN");
-  if (done.ok()) done = fill_damage(db, *view.whole);
+  if (done.ok()) done = fill_damage(db, view.whole->read_report(), view.whole->said_loss());
   if (done.ok()) done = fill_processes(db, *view.whole);
   if (done.ok()) done = fill_executions(db, view);
   if (done.ok()) done = fill_plans(db, view, plans);

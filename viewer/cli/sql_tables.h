@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/query/load/damage.h"
 #include "daemon/serve/view.h"
 #include "daemon/store/summary.h"
 #include "proto/base/result.h"
@@ -32,8 +33,9 @@ class SqlTables {
   // their tables are empty and columns NULL; with them, the view must have been opened with
   // Detail::functions.
   static Result<SqlTables> make(const serve::View& view, bool with_functions);
-  // Of the sums of a store, of one query or of all ("").
-  static Result<SqlTables> make(const store::Summary& sums, const std::string& fingerprint);
+  // Of the sums of a store, of one query or of all (""), and of what is damaged of the samples behind them.
+  static Result<SqlTables> make(const store::Summary& sums, const std::string& fingerprint,
+                                const query::StoreDamage& damage);
 
   // The statements that made the tables, with a comment for each column.
   static std::string schema();

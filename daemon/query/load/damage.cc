@@ -96,12 +96,19 @@ void StoreDamage::add(const store::ReadReport& part, const store::SaidLoss& said
   loss.samples += said.samples;
   loss.activity += said.activity;
   loss.blocks += said.blocks;
+  loss.names += said.names;
+  loss.removed_samples += said.removed_samples;
+  loss.removed_activity += said.removed_activity;
+  loss.removed_records += said.removed_records;
   if (loss.reason.empty()) loss.reason = said.reason;
 }
 
 bool is_damaged(const Profile& profile) {
-  return has_holes(profile.read_report()) || !profile.read_report().finished ||
-         profile.said_loss().blocks > 0;
+  return is_damaged(profile.read_report(), profile.said_loss());
+}
+
+bool is_damaged(const store::ReadReport& read, const store::SaidLoss& loss) {
+  return has_holes(read) || !read.finished || loss.blocks > 0;
 }
 
 }  // namespace tailor::query

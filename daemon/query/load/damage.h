@@ -29,5 +29,6 @@ using OnDamage = std::function<void(const std::string& text)>;
 
 // Whether samples are missing, or may be: figures of such a profile are no measure of anything else.
 bool is_damaged(const Profile& profile);
+bool is_damaged(const store::ReadReport& read, const store::SaidLoss& loss);
 
 }  // namespace tailor::query

@@ -195,7 +195,7 @@ TEST(SqlTables, SumsOfAStoreAreTables) {
   sums.runs[{50, 1000, "9c1e"}] = {2, 1, 30, 10, 20};
   sums.losses[50].late = 4;
   sums.queries[{1000, "beef"}] = {"other", "select ?"};
-  const auto all = SqlTables::make(sums, "");
+  const auto all = SqlTables::make(sums, "", {});
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_THAT(rows_of(*all, "SELECT since_s, hours, owner, plan, id, samples, weight, kernel, inferred FROM "
                             "history_costs ORDER BY since_s"),
@@ -205,7 +205,7 @@ TEST(SqlTables, SumsOfAStoreAreTables) {
               ElementsAre("1000 2 1 30 20"));
   EXPECT_THAT(rows_of(*all, "SELECT hours, late FROM history_losses"), ElementsAre("1 4"));
   EXPECT_THAT(rows_of(*all, "SELECT name FROM history_queries"), ElementsAre("other"));
-  const auto one = SqlTables::make(sums, "beef");
+  const auto one = SqlTables::make(sums, "beef", {});
   ASSERT_TRUE(one) << one.error().message;
   EXPECT_THAT(rows_of(*one, "SELECT * FROM history_costs"), IsEmpty());
 }
