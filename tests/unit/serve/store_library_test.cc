@@ -424,7 +424,8 @@ TEST_F(StoreLibraryTest, RunsThatAreAddedUpCountEach) {
   EXPECT_EQ(row["added_runs"]["runs"], 1000);
   EXPECT_EQ(row["added_runs"]["failed"], 3);
   EXPECT_DOUBLE_EQ(row["added_runs"]["elapsed_ns"]["p50"].get<double>(), 1e6);
-  const auto sums = library_->sums({}, stop_);
+  query::StoreDamage damage;
+  const auto sums = library_->sums({}, stop_, damage);
   ASSERT_TRUE(sums);
   store::RunSum of_query;
   for (const auto& [key, runs] : sums->runs) {
