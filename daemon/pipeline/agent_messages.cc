@@ -9,6 +9,7 @@
 #include "daemon/clock/growing_times.h"
 #include "daemon/pipeline/checked_message.h"
 #include "daemon/pipeline/message_use.h"
+#include "daemon/pipeline/renumbered.h"
 #include "daemon/profile/added_runs.h"
 #include "daemon/profile/told_by.h"
 #include "proto/base/errors.h"
@@ -77,7 +78,8 @@ bool AgentMessages::message(const registration::PeerMessage& event) {
   ++entry->accounting.messages;
   entry->accounting_changed = true;
   LimitReached limit;
-  const v1::AgentMessage& message = event.said();
+  const Renumbered said(event, entry->state);
+  const v1::AgentMessage& message = said.message();
   if (!entry->share.may_take(wanted(message), limit)) {
     refuse(*entry, invalid(limit.text));
     reach(*entry, std::move(limit), 1);
@@ -86,7 +88,7 @@ bool AgentMessages::message(const registration::PeerMessage& event) {
   const std::uint64_t tsc = message.tsc() != 0 ? message.tsc() : event.received_tsc;
   const TimeNs heard = timeline_.to_ns(event.received_tsc);
   const TimeNs time = timeline_.to_ns(std::min(tsc, event.received_tsc));
-  Status taken = take({*entry, time, heard, event.large}, message);
+  Status taken = take({*entry, time, heard, said.large()}, message);
   if (!taken.ok()) refuse(*entry, taken.error());
   measure(*entry);
   return taken.ok();
@@ -148,7 +150,9 @@ std::vector<profile::ActivityRecord> AgentMessages::take_records(ProcessEntry& e
     keep = &entry.kept.try_emplace(event.tid, entry.id(), event.tid).first->second;
   if (keep != nullptr && event.lost > 0) keep->change((*line)->now(), (*line)->last(), kept);
   clock::GrowingTimes times(timeline_);
-  for (const tailor_log_record& record : event.records) {
+  const process::AgentNumbers numbers = entry.state.numbers();
+  for (const tailor_log_record& said : event.records) {
+    const tailor_log_record record = numbers.change() ? renumbered(said, numbers) : said;
     const TimeNs time = times.to_ns(record.tsc);
     if (record.kind == TAILOR_LOG_REGION_ADD) {
       if (regions_left == 0) {

@@ -204,7 +204,7 @@ void SampleStage::take(const capture::Batch& batch, capture::Event& event) {
   const std::uint64_t* state = batch.state(event);
   const SlotReading reading = reading_of(*entry, event.time, state);
   const process::ThreadContext context = reading == SlotReading::kState
-                                             ? context_of_state(state)
+                                             ? entry->state.renumbered(context_of_state(state), event.time)
                                              : entry->state.context_at(event.tid, event.time);
   Tally tally;
   const bool kept =
@@ -285,7 +285,7 @@ bool SampleStage::take(const capture::PackedSample& sample) {
   if (span.is_state(state)) return true;
   if (span.reading != SlotReading::kState || state[0] == TAILOR_NO_STATE) return false;
   span.take_state(state);
-  span.context = context_of_state(state);
+  span.context = span.entry->state.renumbered(context_of_state(state), sample.time);
   span.number = spans_.number(*span.entry, sample.format->source(), span.context);
   return true;
 }
@@ -315,7 +315,7 @@ bool SampleStage::begin(ThreadSpan& span, const capture::PackedSample& sample) {
   // What slots say is believed while an agent speaks.
   TimeNs changes = span.state_at == 0 ? kTimeMax : entry->state.registration_change_after(sample.time);
   if (span.reading == SlotReading::kState) {
-    span.context = context_of_state(state);
+    span.context = entry->state.renumbered(context_of_state(state), sample.time);
   } else {
     span.context = entry->state.context_at(tid, sample.time);
     changes = std::min(changes, entry->state.context_change_after(tid, sample.time));

@@ -47,7 +47,7 @@ void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, 
   stop_agent(time);
   connection_ = connection;
   if (own && first_agent_ == kTimeMin) first_agent_ = time;
-  agents_.push_back({time, tag_key, true});
+  agents_.push_back({time, tag_key, true, numbers_in_use_.behind()});
 }
 
 void ProcessState::start_resync(std::uint64_t connection) {
@@ -64,7 +64,7 @@ std::vector<CodeId> ProcessState::end_resync(TimeNs time) {
 std::vector<CodeId> ProcessState::stop_agent(TimeNs time) {
   constexpr std::uint64_t kNobody = 0;
   connection_ = kNobody;
-  if (!agents_.empty() && agents_.back().present) agents_.push_back({time, 0, false});
+  if (!agents_.empty() && agents_.back().present) agents_.push_back({time, 0, false, numbers()});
   components_.clear();
   ranges_.clear();
   areas_.clear();

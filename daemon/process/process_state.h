@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/process/agent_numbers.h"
 #include "daemon/process/code_index.h"
 #include "daemon/process/code_state.h"
 #include "daemon/process/component_ranges.h"
@@ -57,6 +58,10 @@ class ProcessState {
   void start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time, bool own = true);
   // The same agent is back: it says again all that is live, until end_resync.
   void start_resync(std::uint64_t connection);
+  // The numbers that profiles have for what the agent that speaks says, or spoke last.
+  AgentNumbers numbers() const { return agents_.empty() ? AgentNumbers() : agents_.back().numbers; }
+  // Those that were told of are taken: the next agent's are others.
+  NumbersInUse& numbers_in_use() { return numbers_in_use_; }
   // What was not said again is over since `time`. Returns the ids of code objects that ended.
   std::vector<CodeId> end_resync(TimeNs time);
   // No agent speaks for the process any more (it said goodbye, or the process ended). As end_resync.
@@ -156,6 +161,14 @@ class ProcessState {
   TimeNs registration_change_after(TimeNs time) const;
   // 0 where there is none: no tag fits then.
   std::uint64_t tag_key_at(TimeNs time) const;
+  // What the slot of a thread said then, with numbers of its agent.
+  ThreadContext renumbered(ThreadContext said, TimeNs time) const {
+    const Agent* agent = agent_at(time);
+    if (agent == nullptr || !agent->numbers.change()) return said;
+    said.execution = agent->numbers.execution(said.execution);
+    said.plan = agent->numbers.plan(said.plan);
+    return said;
+  }
   const CodeState* code_at(std::uint64_t address, TimeNs time) const { return code_.find(address, time); }
   const PlanState* plan_of_tag(std::uint32_t slot, std::uint32_t generation, TimeNs time) const {
     return plans_.find(slot, generation, time);
@@ -199,6 +212,7 @@ class ProcessState {
     TimeNs from;
     std::uint64_t tag_key;
     bool present;
+    AgentNumbers numbers;
   };
   using Threads = std::unordered_map<std::int32_t, ThreadTimeline>;
   using Area = std::tuple<std::uint32_t, std::uint32_t>;  // arena, area
@@ -216,6 +230,7 @@ class ProcessState {
   std::uint32_t started_by_ = 0;  // 0: nothing is known of that
   std::uint64_t agent_code_ = 0, agent_code_bytes_ = 0;
   std::vector<Agent> agents_;
+  NumbersInUse numbers_in_use_;
   TimeNs first_agent_ = kTimeMin;  // when it spoke, kTimeMin: none ever did
   PlanIndex plans_;
   CodeIndex code_;

@@ -59,6 +59,21 @@ void LateNames::on_code_unload(ProcessId id, TimeNs time, CodeId code) {
   ended.unloaded = std::min(ended.unloaded, time);
 }
 
+void LateNames::on_executed(ProcessId id, TimeNs time) {
+  std::vector<TimeNs>& programs = programs_[id];
+  if (!programs.empty() && time <= programs.back()) return;
+  bytes_ += programs.empty() ? kNode : sizeof time;
+  programs.push_back(time);
+}
+
+// Code is of the program that ran since then.
+bool LateNames::executed_between(ProcessId id, TimeNs since, TimeNs time) const {
+  const auto programs = programs_.find(id);
+  if (programs == programs_.end()) return false;
+  const auto next = std::ranges::upper_bound(programs->second, since);
+  return next != programs->second.end() && *next <= time;
+}
+
 void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code) {
   const std::uint64_t size = size_of(code);
   if (code.told_by() == v1::TOLD_BY_AGENT || size == 0 || code.base() > UINT64_MAX - size) return;
@@ -72,6 +87,9 @@ void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code)
   kept.id = code.id();
   kept.plan = code.plan_id();
   kept.loaded = kept.untimed ? kTimeMin : loaded;
+  const auto programs = programs_.find(id);
+  if (kept.untimed && programs != programs_.end()) kept.since = programs->second.back();
+  if (!kept.untimed) kept.since = loaded;
   kept.begin = code.base();
   kept.end = code.base() + size;
   kept.of_agent = code.told_by() == profile::kToldByAgentLate;
@@ -122,7 +140,7 @@ const LateNames::Code* LateNames::find(ProcessId id, std::uint64_t address, Time
   const auto found = process.spans.find(address, time);
   if (!found) return nullptr;
   const Code& code = process.codes[*found];
-  if (code.unloaded <= time) return nullptr;
+  if (code.unloaded <= time || time < code.since || executed_between(id, code.since, time)) return nullptr;
   return &code;
 }
 

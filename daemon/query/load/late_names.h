@@ -25,6 +25,8 @@ class LateNames {
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan);
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code);
   void on_code_unload(ProcessId process, TimeNs time, CodeId code);
+  // The process executed another program. What was said so far is of those before, and what follows of this.
+  void on_executed(ProcessId process, TimeNs time);
   // One that may have come late itself.
   void on_early_execution(const profile::ExecutionRecord& execution) { plans_.on_execution(execution); }
   // Beside the samples: an execution is told before those of its time.
@@ -36,7 +38,7 @@ class LateNames {
   // longer.
   //
   // Code of a jitdump counts from its load until other code is loaded over it. A perf map has no times: its
-  // names count for the whole life of the process, as inferred. Where entries overlap, the one within the
+  // names count for the whole life of the program, as inferred. Where entries overlap, the one within the
   // other counts, else the later, as perf reads them. Code of an agent counts from its load until its
   // unloading. It takes a sample from an engine component or a caller too, but never from an execution of
   // another plan.
@@ -63,6 +65,7 @@ class LateNames {
     CodeId id = 0;
     PlanId plan = 0;
     TimeNs loaded = kTimeMin, unloaded = kTimeMax;
+    TimeNs program = kTimeMin;               // when the program began whose it is; kTimeMin: nobody saw it
     bool of_agent = false, untimed = false;  // untimed: of a perf map
     std::uint64_t begin = 0, end = 0;
     LevelIndex level = 0;
@@ -90,6 +93,7 @@ class LateNames {
 
   LatePlans plans_;
   std::map<ProcessId, Process> processes_;
+  std::map<ProcessId, TimeNs> programs_;  // when the last one began, where that was seen
   std::size_t codes_ = 0;
   std::uint64_t refused_ = 0;  // beyond what is kept of one process
   std::size_t bytes_ = 0;

@@ -91,7 +91,10 @@ void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std:
 }
 
 void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
-  if (!names_are_whole_ && !measures_) data_->timelines->on_mapping(mapping);
+  if (names_are_whole_ || measures_) return;
+  // Nothing is anywhere: another program comes.
+  if (mapping.path.empty() && mapping.begin == 0) names_.on_executed(mapping.process, mapping.time);
+  data_->timelines->on_mapping(mapping);
 }
 
 void ProfileLoader::on_names(const profile::FileNames& names) {

@@ -219,6 +219,41 @@ TEST_F(PipelineTest, AfterAnExecTheOldCodeIsGone) {
   EXPECT_EQ((sink.executions.at({kProcess, 5}).end), ms(3));
 }
 
+// Both count from 1. What the first one said keeps its numbers, and so its names and owners.
+TEST_F(PipelineTest, WhatAnotherAgentSaysHasNumbersOfItsOwn) {
+  start_engine();
+  script.begin(kProcess, ms(1), 5, 1);
+  script.work(kProcess, 42, ms(1), ms(4), 5, 1);
+  script.sample(42, 42, ms(2), kCode + 16);
+  script.hello(kProcess, 2, ms(10), "another");
+  script.load(kProcess, ms(10), test::small_plan(1));
+  script.load(kProcess, ms(10), test::small_code(11, 1, kCode));
+  script.begin(kProcess, ms(11), 5, 1);
+  script.work(kProcess, 42, ms(11), ms(14), 5, 1);
+  script.sample(42, 42, ms(12), kCode + 16);
+  script.end(kProcess, ms(15), 5);
+  script.unload_code(kProcess, ms(16), 11);
+  script.unload_plan(kProcess, ms(16), 1);
+  script.read();
+  pipeline.flush(ms(20));
+  EXPECT_EQ(sink.plans, (std::vector<PlanId>{1, 2}));
+  EXPECT_EQ(sink.codes, (std::vector<CodeId>{11, 22}));
+  EXPECT_EQ(sink.unloads, (std::vector<CodeId>{11, 22}));
+  ASSERT_EQ(sink.samples.size(), 2u);
+  const profile::Attribution first = sink.samples[0].attribution, second = sink.samples[1].attribution;
+  EXPECT_EQ(first.code, 11u);
+  EXPECT_EQ(first.plan, 1u);
+  EXPECT_EQ(first.execution, 5u);
+  EXPECT_EQ(second.code, 22u);
+  EXPECT_EQ(second.plan, 2u);
+  EXPECT_EQ(second.execution, 10u);
+  ASSERT_EQ(sink.executions.size(), 2u);
+  EXPECT_EQ((sink.executions.at({kProcess, 5}).end), ms(4));
+  EXPECT_EQ((sink.executions.at({kProcess, 10}).end), ms(15));
+  EXPECT_EQ((sink.executions.at({kProcess, 10}).plan), 2u);
+  EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 0u);
+}
+
 TEST_F(PipelineTest, AMessageCannotComeFromTheFuture) {
   start_engine();
   registration::PeerMessage forged;

@@ -59,6 +59,25 @@ TEST(LateNames, AMapThatComesAtTheEndNamesTheWholeLifeAsInferred) {
   EXPECT_EQ(beyond.attribution.reason, Reason::kNotRegistered);
 }
 
+TEST(LateNames, AMapNamesItsOwnProgramAloneWhereTheProcessExecutesAnother) {
+  LateNames names;
+  names.on_code(kOwner, 10, code(1, 0x1000, 0x100, "first", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 10, code(2, 0x3000, 0x100, "dumped", v1::TOLD_BY_JITDUMP));
+  names.on_executed(kOwner, 100);
+  names.on_code(kOwner, 300, code(3, 0x2000, 0x100, "second", v1::TOLD_BY_PERF_MAP));
+  const auto code_at = [&](std::uint64_t address, TimeNs time) {
+    const auto found = names.code_at(kOwner, address, time);
+    return found ? found->id : CodeId{0};
+  };
+  EXPECT_EQ(code_at(0x1080, 50), CodeId{1});
+  EXPECT_EQ(code_at(0x1080, 99), CodeId{1});
+  EXPECT_EQ(code_at(0x1080, 100), CodeId{0}) << "the first one's names end with it";
+  EXPECT_EQ(code_at(0x3080, 50), CodeId{2});
+  EXPECT_EQ(code_at(0x3080, 150), CodeId{0});
+  EXPECT_EQ(code_at(0x2080, 50), CodeId{0}) << "the second one had not begun";
+  EXPECT_EQ(code_at(0x2080, 150), CodeId{3}) << "before its map was read";
+}
+
 TEST(LateNames, OfEntriesOfAMapThatOverlapTheOneWithinCounts) {
   LateNames names;
   names.on_code(kOwner, 0, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
