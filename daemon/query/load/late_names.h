@@ -65,7 +65,7 @@ class LateNames {
     CodeId id = 0;
     PlanId plan = 0;
     TimeNs loaded = kTimeMin, unloaded = kTimeMax;
-    TimeNs program = kTimeMin;               // when the program began whose it is; kTimeMin: nobody saw it
+    TimeNs since = kTimeMin;  // its load; of a perf map, when its program began, as far as anybody saw
     bool of_agent = false, untimed = false;  // untimed: of a perf map
     std::uint64_t begin = 0, end = 0;
     LevelIndex level = 0;
@@ -88,12 +88,13 @@ class LateNames {
   bool take(const Code& found, std::uint64_t address, profile::How how, profile::SampleRecord& sample);
   bool take_agents(const Code& found, std::uint64_t address, profile::How how, profile::SampleRecord& sample);
   static void name(const Code& code, std::uint64_t address, profile::How how, profile::SampleRecord& sample);
+  bool executed_between(ProcessId process, TimeNs since, TimeNs time) const;
   void keep_rows(const v1::CodeObject& code, Code& kept);
   static bool knows_code_of(const Process& process, const profile::Attribution& attribution);
 
   LatePlans plans_;
   std::map<ProcessId, Process> processes_;
-  std::map<ProcessId, TimeNs> programs_;  // when the last one began, where that was seen
+  std::map<ProcessId, std::vector<TimeNs>> programs_;  // when they began, where that was seen
   std::size_t codes_ = 0;
   std::uint64_t refused_ = 0;  // beyond what is kept of one process
   std::size_t bytes_ = 0;
