@@ -19,7 +19,7 @@ constexpr std::uint64_t kLongestEntry = 64;  // bytes
 
 // The slots that code jumps through, by their addresses.
 struct Slots {
-  std::unordered_map<std::uint64_t, std::string> names;  // of the functions that they lead to
+  std::unordered_map<std::uint64_t, std::string> names;  // of the functions that they lead to; "" none
   std::vector<std::uint64_t> in_order;                   // of the table that lazy entries give numbers of
   std::size_t name_bytes = 0;
 };
@@ -28,6 +28,12 @@ bool is_of_a_slot(std::uint64_t type) {
   // The numbers are the same on both.
   static_assert(R_386_JMP_SLOT == R_X86_64_JUMP_SLOT && R_386_GLOB_DAT == R_X86_64_GLOB_DAT);
   return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+}
+
+// The slot of a function of the file itself, which the loader asks for its address: it has no symbol.
+bool is_of_an_own_slot(const ElfFile& file, std::uint64_t type) {
+  const std::uint64_t own = file.machine() == EM_386 ? R_386_IRELATIVE : R_X86_64_IRELATIVE;
+  return type == own;
 }
 
 void read_slots(const ElfFile& file, const Elf64_Shdr& table, Slots& to) {
@@ -47,7 +53,8 @@ void read_slots(const ElfFile& file, const Elf64_Shdr& table, Slots& to) {
       name = symbol_name(names, symbols[symbol].st_name);
     to.name_bytes += name.size();
     if (lazy) to.in_order.push_back(each.r_offset);
-    if (!name.empty()) to.names.try_emplace(each.r_offset, std::move(name));
+    const bool known = !name.empty() || is_of_an_own_slot(file, ELF64_R_TYPE(each.r_info));
+    if (known) to.names.try_emplace(each.r_offset, std::move(name));
   }
 }
 
@@ -89,8 +96,10 @@ class Entries {
     }
     const std::uint64_t length = length_of(entries);
     for (const Entry& entry : entries) {
+      const std::string& name = slots_.names.at(entry.slot);
+      if (name.empty()) continue;
       const std::uint64_t end = std::min<std::uint64_t>(code.size(), entry.begin + length);
-      to.add(section.sh_addr + entry.begin, section.sh_addr + end, slots_.names.at(entry.slot) + "@plt");
+      to.add(section.sh_addr + entry.begin, section.sh_addr + end, name + "@plt");
     }
   }
 
@@ -100,7 +109,7 @@ class Entries {
     std::uint64_t slot;
   };
 
-  // A table has entries of one length. Between two that have names there may be one that has none.
+  // A table has entries of one length. Between two that are known there may be one that is not.
   static std::uint64_t length_of(const std::vector<Entry>& entries) {
     constexpr std::uint64_t kUsual = 16;
     std::uint64_t length = entries.size() < 2 ? kUsual : kLongestEntry;
@@ -114,7 +123,7 @@ class Entries {
            instruction.mnemonic == ZYDIS_MNEMONIC_MOV;
   }
 
-  // The slot that it reads, or whose number it pushes for the loader, if a function is known for it.
+  // The slot that it reads, or whose number it pushes for the loader, if it is one.
   std::optional<std::uint64_t> target(const ZydisDecodedInstruction& instruction,
                                       std::span<const ZydisDecodedOperand> operands,
                                       std::uint64_t next) const {
@@ -134,7 +143,7 @@ class Entries {
       return std::nullopt;
     }
     if (!long_) address &= UINT32_MAX;
-    return with_name(address);
+    return if_slot(address);
   }
 
   std::optional<std::uint64_t> pushed(const ZydisDecodedOperand& operand) const {
@@ -142,10 +151,10 @@ class Entries {
     // 32-bit entries push the place in the table of relocations, of 8 bytes each.
     const std::uint64_t number =
         small_ && !long_ ? operand.imm.value.u / sizeof(Elf32_Rel) : operand.imm.value.u;
-    return number < slots_.in_order.size() ? with_name(slots_.in_order[number]) : std::nullopt;
+    return number < slots_.in_order.size() ? if_slot(slots_.in_order[number]) : std::nullopt;
   }
 
-  std::optional<std::uint64_t> with_name(std::uint64_t slot) const {
+  std::optional<std::uint64_t> if_slot(std::uint64_t slot) const {
     return slots_.names.contains(slot) ? std::optional(slot) : std::nullopt;
   }
 

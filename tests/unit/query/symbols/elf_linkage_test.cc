@@ -65,8 +65,7 @@ class Linked {
       symbols.push_back({name, STB_GLOBAL, STT_FUNC, SHN_UNDEF, 0, 0});
     out.symbols(SHT_DYNSYM, symbols);
     std::string relocations;
-    for (std::size_t i = 0; i < functions_.size(); ++i)
-      ElfImage<kWide>::append(relocations, relocation(i));
+    for (std::size_t i = 0; i < functions_.size(); ++i) ElfImage<kWide>::append(relocations, relocation(i));
     out.add({kWide ? ".rela.plt" : ".rel.plt", kWide ? SHT_RELA : SHT_REL, 0, 0, relocations, symbols_at});
     return out;
   }
@@ -212,6 +211,15 @@ TEST_F(LinkageOfLinkers, OfI386NumbersAloneNameTheirOwnFunction) {
 TEST_F(LinkageOfLinkers, AnEntryWithoutANameIsNobodyElses) {
   EXPECT_EQ(named(Linked<true>({"f0", "", "f2", "f3"}), {{".plt", kHead, kLazy}}),
             "f0@plt 1010-1020\nf2@plt 1030-1040\nf3@plt 1040-1050\n");
+  // Nor where no two entries with names lie side by side.
+  EXPECT_EQ(named(Linked<true>({"f0", "", "f2"}), {{".plt", kHead, kLazy}}),
+            "f0@plt 1010-1020\nf2@plt 1030-1040\n");
+  EXPECT_EQ(
+      named(Linked<false>({"f0", "", "", "f3"}),
+            {{".plt",
+              std::string(16, '\x90'),
+              {"\x68"s + kZeros + "\xe9" + kZeros + "\x90\x90\x90\x90\x90\x90", 0, Reads::kAbsolute, 1}}}),
+      "f0@plt 1010-1020\nf3@plt 1040-1050\n");
 }
 
 // memcpy of two versions.
