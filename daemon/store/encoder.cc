@@ -6,6 +6,7 @@
 #include "daemon/store/activity_codec.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sample_codec.h"
+#include "proto/base/utf8.h"
 
 namespace tailor::store {
 namespace {
@@ -76,8 +77,12 @@ void ProfileEncoder::on_names(const profile::FileNames& names) {
     piece.functions.assign(names.functions.begin() + static_cast<std::ptrdiff_t>(done),
                            names.functions.begin() + static_cast<std::ptrdiff_t>(end));
     std::size_t bytes = names.path.size();
-    for (const profile::FileNames::Function& each : piece.functions)
+    // As a reader gets them: who counts them has to count the same.
+    for (profile::FileNames::Function& each : piece.functions) {
+      if (!is_utf8(each.name)) each.name = to_utf8(each.name);
+      if (!is_utf8(each.origin)) each.origin = to_utf8(each.origin);
       bytes += each.name.size() + each.origin.size();
+    }
     if (has_room(piece)) encode(piece, *add_meta(bytes).mutable_file_names());
     done = end;
   } while (done < names.functions.size());

@@ -108,6 +108,7 @@ std::string said_losses(const SaidLoss& said, const WithoutProcesses& without) {
     loss.set_blocks(said.blocks);
     loss.set_reason(said.reason);
   }
+  if (said.names > 0) meta.add_records()->set_names_left_out(said.names);
   v1::RemovedByShare& removed = *meta.add_records()->mutable_removed();
   removed.set_samples(said.removed_samples + without.removed_samples);
   removed.set_activity(said.removed_activity + without.removed_activity);

@@ -72,7 +72,7 @@ class StoreWriter::Segment : public BlockSink {
   }
   // One of a single process that was packed before.
   void block(PackedBlock packed, bool readable, ProcessId process) {
-    parts_[process] += packed.bytes.size();
+    if (readable) parts_[process] += packed.bytes.size();
     writer.write(std::move(packed), readable);
   }
   // Bytes that were written for processes since the last time.
@@ -287,7 +287,7 @@ void StoreWriter::on_shared_code(ProcessId process, TimeNs loaded,
 // Samples that name them may lie in an earlier data segment by now.
 void StoreWriter::take_large() {
   for (LargeBlocks::Made& made : large_.take()) {
-    notes_.entry(made.key, made.name);
+    if (made.readable) notes_.entry(made.key, made.name);
     notes_.late(made.loaded);
     dictionary_->block(std::move(made.block), made.readable, made.key.process);
   }

@@ -99,7 +99,9 @@ void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
 
 void ProfileLoader::on_names(const profile::FileNames& names) {
   if (measures_) return;
-  if (names_room_.take(store::memory_of(names), read_)) return data_->names.add(names);
+  // Blocks that were passed over pay, too: the writer counted them.
+  const std::uint64_t before = std::max(read_, data_->read.bytes);
+  if (names_room_.take(store::memory_of(names), before)) return data_->names.add(names);
   data_->names_left_out += names.functions.size();
 }
 
