@@ -141,16 +141,38 @@ CatalogueKeeper::Round CatalogueKeeper::begin_round() {
 
 void CatalogueKeeper::run_round() {
   Round round = begin_round();
+  const StoreTime now = round.now;
+  std::optional<ChosenCut> cut;
   round.sync();
   {
     std::lock_guard lock(catalogue_mutex_);
     round.written = write(round);
     if (round.written) clear_up(round);
+    cut = retention_.take_cut();
     for (std::string& what : retention_.take_removed()) round.removed.push_back(std::move(what));
   }
+  {
+    std::lock_guard lock(mutex_);
+    end_round(std::move(round));
+    changed_.notify_all();
+  }
+  // Nobody who asks for the state of the store, or waits for the round, waits for that.
+  if (cut) apply_cut(*cut, now);
+}
+
+void CatalogueKeeper::apply_cut(const ChosenCut& cut, const StoreTime& now) {
+  const auto written = retention_.write_anew(cut, [this](std::uint64_t) -> Status {
+    std::lock_guard lock(mutex_);
+    return ending_ ? Status(unavailable("the store is being closed")) : Status(Ok{});
+  });
+  std::vector<std::string> removed;
+  {
+    std::lock_guard lock(catalogue_mutex_);
+    cut_ = retention_.enter_cut(catalogue_, cut, written, now);
+    removed = retention_.take_removed();
+  }
   std::lock_guard lock(mutex_);
-  end_round(std::move(round));
-  changed_.notify_all();
+  for (std::string& what : removed) news_.removed.push_back(std::move(what));
 }
 
 // As a whole or not at all: costs are added to what is there.
@@ -189,6 +211,9 @@ void CatalogueKeeper::clear_up(Round& round) {
     const auto row = batch.rows.find(batch.dictionary);
     if (row != batch.rows.end() && row->second.sealed) retention_.sealed(batch.dictionary, batch.data);
   }
+  // Another program that reads the catalogue may not do so the next time.
+  const Status cut = std::exchange(cut_, Status(Ok{}));
+  if (!cut && cut.error().code != EBUSY) round.note(cut);
   if (round.wants(&CatalogueBatch::retain) || retention_.has_more())
     round.note(retention_.apply(catalogue_, round.now));
   if (!round.wants(&CatalogueBatch::tidy)) return;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -28,7 +29,7 @@ namespace tailor::store {
 struct CatalogueBatch {
   std::uint64_t data = 0, dictionary = 0;  // the segments
   CatalogueNotes notes;
-  std::map<std::uint64_t, SegmentRow> rows;  // by number
+  std::map<std::uint64_t, SegmentRow> rows;         // by number
   std::map<std::uint64_t, BytesOfProcesses> parts;  // what was written for processes, by segment
   // Segments that are to be synced, before their rows say that they are sealed.
   std::map<std::uint64_t, std::shared_ptr<Output>> to_sync;
@@ -98,6 +99,7 @@ class CatalogueKeeper {
 
   void loop();
   void run_round();
+  void apply_cut(const ChosenCut& cut, const StoreTime& now);
   Round begin_round();
   // With the catalogue:
   Status write(const Round& round);
@@ -118,6 +120,7 @@ class CatalogueKeeper {
   Catalogue catalogue_;
   CatalogueBudget budget_;
   StoreRetention retention_;
+  Status cut_ = Ok{};  // how the last one went, for the next round
 
   // Held for moments only.
   mutable std::mutex mutex_;

@@ -34,7 +34,7 @@ class Cutter {
     }
     for (const SegmentPart& part : parts) {
       const auto place = places.find(part.segment);
-      if (place == places.end() || part.bytes == 0) continue;
+      if (place == places.end()) continue;
       segments_[place->second].users[part.uid] += part.bytes;
       users_[part.uid] += part.bytes;
     }

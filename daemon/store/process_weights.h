@@ -1,6 +1,7 @@
 // To which processes the bytes of a block belong: what makes it large, by process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -34,15 +35,16 @@ class ProcessWeights {
   std::uint64_t* sum_ = nullptr;  // that of last_; NULL: none yet
 };
 
-// Adds to `sums` what each process has of `bytes`, which have these weights. The part of nobody is left out.
+// Adds to `sums` what each process has of `bytes`, which have these weights: a byte at least, so that nobody
+// who has something seems to have nothing. The part of nobody is left out.
 inline void add_parts_of(std::uint64_t bytes, const BytesOfProcesses& weights, BytesOfProcesses& sums) {
   double all = 0;
   for (const auto& [process, weight] : weights) all += static_cast<double>(weight);
   if (all <= 0) return;
   for (const auto& [process, weight] : weights) {
-    if (process == ProcessId{}) continue;
-    sums[process] +=
-        static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(weight) / all);
+    if (process == ProcessId{} || weight == 0) continue;
+    const double part = static_cast<double>(bytes) * static_cast<double>(weight) / all;
+    sums[process] += std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part));
   }
 }
 

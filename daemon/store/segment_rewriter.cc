@@ -133,7 +133,7 @@ Status check_readable(const ReadReport& report) {
 }
 
 Result<RewrittenSegment> copy_without(Input& input, std::unique_ptr<Output> output,
-                                      const std::set<ProcessId>& processes) {
+                                      const std::set<ProcessId>& processes, const MayGoOn& may_go_on) {
   const auto header = header_of(input);
   if (!header) return header.error();
   RewrittenBlocks blocks(std::move(output), *header);
@@ -143,7 +143,7 @@ Result<RewrittenSegment> copy_without(Input& input, std::unique_ptr<Output> outp
   WithoutProcesses without(encoder, processes);
   ReadReport report;
   SaidLoss said;
-  if (auto ok = read_profile(input, without, report, said); !ok) return ok.error();
+  if (auto ok = read_profile(input, without, report, said, may_go_on); !ok) return ok.error();
   if (auto ok = check_readable(report); !ok) return ok.error();
   encoder.finish();
   (void)blocks.writer.write(BlockType::kMeta, said_losses(said, without));
@@ -155,23 +155,34 @@ Result<RewrittenSegment> copy_without(Input& input, std::unique_ptr<Output> outp
 
 }  // namespace
 
-Result<RewrittenSegment> rewrite_without(const std::string& directory, const SegmentRow& segment,
-                                         const std::set<ProcessId>& processes, os::Files& files) {
+Result<RewrittenSegment> write_without(const std::string& directory, const SegmentRow& segment,
+                                       const std::set<ProcessId>& processes, os::Files& files,
+                                       const MayGoOn& may_go_on) {
   const std::string path = segment_path(directory, segment.number, segment.kind);
-  const std::string fresh = path + std::string(kHalfWritten);
   const auto input = open_file(path);
   if (!input) return input.error();
-  auto output = create_file(fresh, Existing::kReplace, files);
+  auto output = create_file(path + std::string(kHalfWritten), Existing::kReplace, files);
   if (!output) return output.error();
-  auto written = copy_without(**input, std::move(*output), processes);
-  Status replaced = written ? files.rename(fresh, path) : Status(written.error());
+  auto written = copy_without(**input, std::move(*output), processes, may_go_on);
+  if (written) return written;
+  drop_rewritten(directory, segment, files);
+  return in_context(path + " cannot be written anew: ", written.error());
+}
+
+Status replace_with_rewritten(const std::string& directory, const SegmentRow& segment, os::Files& files) {
+  const std::string path = segment_path(directory, segment.number, segment.kind);
+  const Status replaced = files.rename(path + std::string(kHalfWritten), path);
   if (!replaced) {
-    (void)files.remove(fresh);
-    return in_context(path + " cannot be written anew: ", replaced.error());
+    drop_rewritten(directory, segment, files);
+    return in_context(path + " cannot be replaced: ", replaced.error());
   }
   // If this fails, a power failure may bring the former one back, which has more than the catalogue says.
   (void)sync_directory(directory, files);
-  return written;
+  return Ok{};
+}
+
+void drop_rewritten(const std::string& directory, const SegmentRow& segment, os::Files& files) {
+  (void)files.remove(segment_path(directory, segment.number, segment.kind) + std::string(kHalfWritten));
 }
 
 void remove_half_written(const std::string& directory, os::Files& files) {

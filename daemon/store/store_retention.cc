@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "daemon/store/segment_rewriter.h"
 #include "daemon/store/store_directory.h"
 #include "proto/base/errors.h"
 
@@ -57,14 +56,20 @@ std::uint64_t StoreRetention::age_of(const SegmentRow& row, const StoreTime& now
 }
 
 Result<std::vector<UserCut>> StoreRetention::cuts_due(const Catalogue& catalogue,
-                                                      const std::vector<SegmentRow>& rows) const {
+                                                      const std::vector<SegmentRow>& rows,
+                                                      const StoreTime& now) const {
   std::uint64_t bytes = 0;
   for (const SegmentRow& row : rows) bytes += row.bytes;
   if (!options_.disk_shares || options_.keep_bytes == 0 || bytes <= options_.keep_bytes)
     return std::vector<UserCut>();
   auto parts = catalogue.parts();
   if (!parts) return parts.error();
-  std::erase_if(*parts, [this](const SegmentPart& part) { return uncut_.contains(part.segment); });
+  // What failed may work later: a full disk does not stay so.
+  constexpr std::uint64_t kAgainNs = 3'600'000'000'000;
+  std::erase_if(*parts, [&](const SegmentPart& part) {
+    const auto tried = uncut_.find(part.segment);
+    return tried != uncut_.end() && now.wall_ns - tried->second < kAgainNs;
+  });
   return cuts_of(rows, *parts, options_.keep_bytes);
 }
 
@@ -78,7 +83,7 @@ Result<StoreRetention::Due> StoreRetention::due(const Catalogue& catalogue,
     return options_.keep_ns != 0 && age_of(row, now) > options_.keep_ns;
   };
   take_oldest(rows, out.whole, left, is_too_old);
-  auto cuts = cuts_due(catalogue, left);
+  auto cuts = cuts_due(catalogue, left, now);
   if (!cuts) return cuts.error();
   std::map<std::uint64_t, std::uint64_t> cut_bytes;
   std::set<std::uint64_t> gone;
@@ -123,49 +128,68 @@ bool StoreRetention::waits_for_summary(const Due& gone) const {
          std::ranges::any_of(gone.cuts, [this](const UserCut& cut) { return waits_for_summary(cut.row); });
 }
 
-// One at a time: it takes up to a second or two, in which nobody else can use the catalogue. Sums need
-// dictionaries, which are not cut before all that is due is summed up.
-Status StoreRetention::apply_cuts(Catalogue& catalogue, const Due& gone, const StoreTime& now) {
+// Sums need dictionaries, which are not cut before all that is due is summed up.
+Status StoreRetention::choose_cut(const Catalogue& catalogue, const Due& gone) {
   has_more_ = false;
+  chosen_.reset();
   if (gone.cuts.empty()) return Ok{};
   const auto rows = catalogue.segments();
   if (!rows) return rows.error();
-  std::set<std::uint64_t> there;
-  for (const SegmentRow& row : *rows) there.insert(row.number);
   const bool some_wait = waits_for_summary(gone);
-  bool done = false;
   for (const UserCut& cut : gone.cuts) {
     const bool waits = cut.row.kind == FileKind::kDataSegment ? waits_for_summary(cut.row) : some_wait;
-    if (waits || !there.contains(cut.row.number)) continue;
-    has_more_ = done;
-    if (done) break;
-    if (auto ok = apply_cut(catalogue, cut, now); !ok) return ok;
-    done = true;
+    const auto row = std::ranges::find(*rows, cut.row.number, &SegmentRow::number);
+    if (waits || row == rows->end()) continue;
+    auto processes = catalogue.processes_in(row->number, cut.uid);
+    if (!processes) return processes.error();
+    chosen_ = ChosenCut{*row, cut.uid, cut.whole, std::move(*processes)};
+    has_more_ = true;
+    break;
   }
   return Ok{};
 }
 
-Status StoreRetention::apply_cut(Catalogue& catalogue, const UserCut& cut, const StoreTime& now) {
-  const auto processes = catalogue.processes_in(cut.row.number, cut.uid);
-  if (!processes) return processes.error();
+Result<RewrittenSegment> StoreRetention::write_anew(const ChosenCut& cut, const MayGoOn& may_go_on) const {
+  if (cut.whole) return RewrittenSegment{};
+  return write_without(directory_, cut.row, cut.processes, *options_.files, may_go_on);
+}
+
+// The segment may have gone meanwhile.
+Result<bool> StoreRetention::is_as_chosen(const Catalogue& catalogue, const ChosenCut& cut) const {
+  const auto rows = catalogue.segments();
+  if (!rows) return rows.error();
+  const auto row = std::ranges::find(*rows, cut.row.number, &SegmentRow::number);
+  return row != rows->end() && row->sealed && row->bytes == cut.row.bytes && row->samples == cut.row.samples;
+}
+
+Status StoreRetention::enter_cut(Catalogue& catalogue, const ChosenCut& cut,
+                                 const Result<RewrittenSegment>& written, const StoreTime& now) {
+  if (!written) {
+    if (written.error().kind == ErrorKind::kUnavailable) return Ok{};
+    uncut_[cut.row.number] = now.wall_ns;
+    removed_.push_back(fmt::format("nothing of user {} from segment {}: {}", cut.uid, cut.row.number,
+                                   written.error().message));
+    return Ok{};
+  }
+  const auto as_chosen = is_as_chosen(catalogue, cut);
+  if (!as_chosen || !*as_chosen) {
+    if (!cut.whole) drop_rewritten(directory_, cut.row, *options_.files);
+    return as_chosen ? Status(Ok{}) : Status(as_chosen.error());
+  }
   SegmentRow row = cut.row;
-  if (cut.whole) {
-    row.bytes = row.samples = 0;
-  } else {
-    const auto rewritten = rewrite_without(directory_, row, *processes, *options_.files);
-    if (!rewritten) {
-      uncut_.insert(row.number);
-      removed_.push_back(fmt::format("nothing of user {} from segment {}: {}", cut.uid, row.number,
-                                     rewritten.error().message));
-      return Ok{};
+  row.bytes = written->bytes;
+  row.samples = written->samples;
+  if (!cut.whole) {
+    if (auto ok = replace_with_rewritten(directory_, row, *options_.files); !ok) {
+      uncut_[row.number] = now.wall_ns;
+      return ok;
     }
-    row.bytes = rewritten->bytes;
-    row.samples = rewritten->samples;
   }
   const std::uint64_t samples = cut.row.samples - std::min(cut.row.samples, row.samples);
   const std::uint64_t bytes = cut.row.bytes - std::min(cut.row.bytes, row.bytes);
   Status entered = catalogue.begin();
-  if (entered) entered = cut.whole ? catalogue.drop_segment(row.number) : catalogue.put_cut(row, *processes);
+  if (entered)
+    entered = cut.whole ? catalogue.drop_segment(row.number) : catalogue.put_cut(row, cut.processes);
   if (entered) entered = catalogue.note_cut({cut.uid, bytes, samples, now.wall_ns, now.wall_ns});
   if (entered) entered = catalogue.commit();
   if (!entered) {
@@ -186,9 +210,9 @@ Status StoreRetention::apply(Catalogue& catalogue, const StoreTime& now) {
   if (!gone) return gone.error();
   if (auto ok = remove_whole(catalogue, gone->whole); !ok) return ok;
   Status dictionaries = remove_unused_dictionaries(catalogue, *rows);
-  const Status cut = apply_cuts(catalogue, *gone, now);
-  if (!cut) has_more_ = true;
-  if (dictionaries && !cut && cut.error().code != EBUSY) dictionaries = cut;
+  const Status chosen = choose_cut(catalogue, *gone);
+  if (!chosen) has_more_ = true;
+  if (dictionaries && !chosen && chosen.error().code != EBUSY) dictionaries = chosen;
   std::uint64_t oldest = now.wall_ns;
   for (const SegmentRow& row : *rows) {
     if (row.kind == FileKind::kDataSegment) oldest = std::min(oldest, row.wall_ns);

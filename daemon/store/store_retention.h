@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "daemon/store/catalogue.h"
 #include "daemon/store/disk_shares.h"
+#include "daemon/store/segment_rewriter.h"
 #include "daemon/store/store_options.h"
 #include "proto/base/result.h"
 
@@ -26,7 +28,15 @@ struct GivenUp {
   std::uint64_t segments = 0, samples = 0;
 };
 
-// One thread at a time. The catalogue is that of the directory.
+// What of a segment goes next: all that these processes of the user have there.
+struct ChosenCut {
+  SegmentRow row;
+  std::uint32_t uid = 0;
+  bool whole = false;  // the file goes
+  std::set<ProcessId> processes;
+};
+
+// One thread at a time, where nothing else is said. The catalogue is that of the directory.
 class StoreRetention {
  public:
   StoreRetention(std::string directory, const StoreOptions& options, RecordingNumber recording,
@@ -38,10 +48,18 @@ class StoreRetention {
 
   // As in StoreOptions.
   void set(std::uint64_t keep_bytes, std::uint64_t keep_ns);
-  // Removes the segments that are due, and from others what is beyond a user's share.
+  // Removes the segments that are due, and chooses a cut of what is beyond a user's share.
   Status apply(Catalogue& catalogue, const StoreTime& now);
-  // apply() has left something for the next time, because it takes long.
+  // apply() has left something for the next time.
   bool has_more() const { return has_more_; }
+  // What it chose, once.
+  std::optional<ChosenCut> take_cut() { return std::exchange(chosen_, std::nullopt); }
+  // Writes the segment anew, which takes seconds: beside the work of another thread, and without the
+  // catalogue.
+  Result<RewrittenSegment> write_anew(const ChosenCut& cut, const MayGoOn& may_go_on) const;
+  // Puts what that gave in the segment's place, if it is as it was. Unavailable there: it is left as it is.
+  Status enter_cut(Catalogue& catalogue, const ChosenCut& cut, const Result<RewrittenSegment>& written,
+                   const StoreTime& now);
   // The dictionary segment was sealed while `data` was being written. It stays until that is sealed too: what
   // names its contents may be on its way.
   void sealed(std::uint64_t dictionary, std::uint64_t data) { sealed_while_[dictionary] = data; }
@@ -73,15 +91,15 @@ class StoreRetention {
   };
   Result<Due> due(const Catalogue& catalogue, const std::vector<SegmentRow>& rows,
                   const StoreTime& now) const;
-  Result<std::vector<UserCut>> cuts_due(const Catalogue& catalogue,
-                                        const std::vector<SegmentRow>& rows) const;
+  Result<std::vector<UserCut>> cuts_due(const Catalogue& catalogue, const std::vector<SegmentRow>& rows,
+                                        const StoreTime& now) const;
   bool waits_for_summary(const SegmentRow& row) const {
     return row.kind == FileKind::kDataSegment && options_.summaries && row.number > summed_up_to_;
   }
   bool waits_for_summary(const Due& gone) const;
   Status remove_whole(Catalogue& catalogue, const std::vector<SegmentRow>& rows);
-  Status apply_cuts(Catalogue& catalogue, const Due& gone, const StoreTime& now);
-  Status apply_cut(Catalogue& catalogue, const UserCut& cut, const StoreTime& now);
+  Status choose_cut(const Catalogue& catalogue, const Due& gone);
+  Result<bool> is_as_chosen(const Catalogue& catalogue, const ChosenCut& cut) const;
 
   const std::string directory_;
   StoreOptions options_;
@@ -89,7 +107,9 @@ class StoreRetention {
   std::uint64_t summed_up_to_;  // the number of a data segment
   GivenUp given_up_;
   std::map<std::uint64_t, std::uint64_t> sealed_while_;  // dictionary segments that are there
-  std::set<std::uint64_t> uncut_;                        // segments that cannot be written anew
+  // Segments that could not be written anew, and when that was tried last: CLOCK_REALTIME.
+  std::map<std::uint64_t, std::uint64_t> uncut_;
+  std::optional<ChosenCut> chosen_;
   bool has_more_ = false;
   std::vector<std::string> removed_;
 };

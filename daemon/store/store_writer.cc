@@ -67,7 +67,8 @@ class StoreWriter::Segment : public BlockSink {
     row_.last = std::max(row_.last, content.last);
     const std::uint64_t before = writer.stats().bytes;
     const auto written = writer.write(type, raw, content);
-    if (written) add_parts_of(writer.stats().bytes - before, content.weights, parts_);
+    // What was not written may be written later: whose it is has something here.
+    add_parts_of(written ? writer.stats().bytes - before : 0, content.weights, parts_);
     return written;
   }
   // One of a single process that was packed before.

@@ -1,23 +1,25 @@
 // One user fills the disk: what others have in the same segments stays, and the store says what went.
-#include "daemon/store/disk_shares.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
-#include <fstream>
+#include <functional>
+#include <future>
 #include <map>
 #include <optional>
 #include <random>
 #include <span>
-#include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "daemon/os/files.h"
-#include "daemon/store/segment_rewriter.h"
+#include "daemon/store/disk_shares.h"
+#include "tests/support/forwarding_files.h"
 #include "tests/support/sample_profile.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -258,6 +260,40 @@ TEST_F(DiskShareTest, WhatIsNotSummedUpStays) {
   EXPECT_EQ(all.sink.of[process_of(kWriter)] + all.loss.removed_samples, kSamplesOfWriter);
 }
 
+// Asks for the state of the store while a segment is written anew. Twin: if the keeper had the catalogue
+// then, no answer would come.
+class AskingFiles : public test::ForwardingFiles {
+ public:
+  Result<UniqueFd> create(const std::string& path, mode_t mode) override {
+    if (ask && path.ends_with(".new")) {
+      std::packaged_task<void()> task(ask);
+      auto done = task.get_future();
+      asking.emplace_back(std::move(task));
+      answered += done.wait_for(std::chrono::seconds(60)) == std::future_status::ready ? 1 : 0;
+      if (asking.size() > answered) ask = {};
+    }
+    return ForwardingFiles::create(path, mode);
+  }
+  std::function<void()> ask;
+  std::vector<std::jthread> asking;
+  std::size_t answered = 0;
+};
+
+TEST_F(DiskShareTest, WhoAsksDoesNotWaitForASegmentThatIsWrittenAnew) {
+  AskingFiles files;
+  StoreOptions asked = options(true);
+  asked.files = &files;
+  start(asked);
+  files.ask = [this] { (void)writer_->disk_uses(); };
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  fill();
+  EXPECT_GT(files.answered, 0u);
+  EXPECT_EQ(files.answered, files.asking.size());
+  files.asking.clear();
+  writer_.reset();
+}
+
 // A writer that was killed has told the catalogue a part only.
 TEST_F(DiskShareTest, SegmentsAreCountedAnewWhereTheirWriterWasKilled) {
   StoreOptions for_ever = options(true);
@@ -276,101 +312,6 @@ TEST_F(DiskShareTest, SegmentsAreCountedAnewWhereTheirWriterWasKilled) {
   EXPECT_LT(use_of(kWriter), much + much / 10);
   EXPECT_GT(use_of(kModest), modest / 2);
   EXPECT_LT(use_of(kModest), modest * 2);
-}
-
-class RewriterTest : public StoreTest {
- protected:
-  struct Content {
-    test::TextSink sink;
-    SaidLoss loss;
-  };
-  Content content(const SegmentRow& row) const {
-    Content out;
-    ReadReport report;
-    const auto input = open_file(segment_path(directory_, row.number, row.kind));
-    EXPECT_TRUE(input);
-    EXPECT_TRUE(read_profile(**input, out.sink, report, out.loss));
-    EXPECT_TRUE(report.clean()) << report.first_problem;
-    // Where a file ends, its last watermark is said once more.
-    auto& records = out.sink.records;
-    records.erase(std::unique(records.begin(), records.end(),
-                              [](const std::string& one, const std::string& next) {
-                                return one == next && one.starts_with("watermark ");
-                              }),
-                  records.end());
-    return out;
-  }
-  std::vector<SegmentRow> written() {
-    auto writer = open();
-    test::give_profile(*writer, 20);
-    EXPECT_TRUE(writer->finish());
-    writer.reset();
-    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
-    EXPECT_TRUE(catalogue);
-    return *catalogue->segments();
-  }
-  std::string bytes_of_file(const SegmentRow& row) const {
-    std::ifstream file(segment_path(directory_, row.number, row.kind), std::ios::binary);
-    std::ostringstream bytes;
-    bytes << file.rdbuf();
-    return bytes.str();
-  }
-};
-
-TEST_F(RewriterTest, WithoutNobodyItIsTheSame) {
-  const std::vector<SegmentRow> rows = written();
-  ASSERT_EQ(rows.size(), 2u);
-  for (const SegmentRow& row : rows) {
-    const Content before = content(row);
-    const auto done = rewrite_without(directory_, row, {}, os::real_files());
-    ASSERT_TRUE(done) << done.error().message;
-    EXPECT_EQ(done->samples, row.samples);
-    EXPECT_EQ(done->bytes, std::filesystem::file_size(segment_path(directory_, row.number, row.kind)));
-    const Content after = content(row);
-    EXPECT_EQ(after.sink.records, before.sink.records);
-    EXPECT_EQ(after.sink.samples, before.sink.samples);
-    EXPECT_EQ(after.sink.activity, before.sink.activity);
-    EXPECT_EQ(after.loss.removed_samples + after.loss.removed_activity + after.loss.removed_records, 0u);
-  }
-}
-
-TEST_F(RewriterTest, WhatIsKnownOfTheProcessStays) {
-  for (const SegmentRow& row : written()) {
-    for (int times = 0; times < 2; ++times)
-      ASSERT_TRUE(rewrite_without(directory_, row, {test::kSampleProcess}, os::real_files()));
-    const Content after = content(row);
-    EXPECT_TRUE(after.sink.samples.empty());
-    EXPECT_TRUE(after.sink.activity.empty());
-    EXPECT_EQ(after.loss.removed_samples, row.samples) << "the second time too";
-    const bool is_data = row.kind == FileKind::kDataSegment;
-    EXPECT_EQ(after.loss.removed_activity, is_data ? 2u : 0u);
-    EXPECT_GT(after.loss.removed_records, 0u);
-    EXPECT_THAT(after.sink.records,
-                testing::Contains(testing::StartsWith(is_data ? "accounting " : "process ")));
-    EXPECT_THAT(after.sink.records, testing::Not(testing::Contains(testing::AnyOf(
-                                        testing::StartsWith("plan "), testing::StartsWith("execution ")))));
-  }
-}
-
-TEST_F(RewriterTest, OneThatIsDamagedStaysAsItIs) {
-  for (const SegmentRow& row : written()) {
-    const std::string path = segment_path(directory_, row.number, row.kind);
-    std::string bytes = bytes_of_file(row);
-    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-    std::ofstream(path, std::ios::binary) << bytes;
-    EXPECT_FALSE(rewrite_without(directory_, row, {test::kSampleProcess}, os::real_files()));
-    EXPECT_EQ(bytes_of_file(row), bytes);
-    EXPECT_FALSE(std::filesystem::exists(path + ".new"));
-  }
-}
-
-TEST_F(RewriterTest, HalfOfOneIsRemovedAtTheNextStart) {
-  const std::vector<SegmentRow> rows = written();
-  const std::string half = segment_path(directory_, rows.front().number, rows.front().kind) + ".new";
-  std::ofstream(half) << "half";
-  ASSERT_TRUE(std::filesystem::exists(half));
-  ASSERT_NE(open(), nullptr);
-  EXPECT_FALSE(std::filesystem::exists(half));
 }
 
 SegmentRow row_of(std::uint64_t number, FileKind kind, std::uint64_t bytes, bool sealed = true) {
@@ -428,6 +369,23 @@ TEST(CutsOf, TakeTheWholeOfWhatNobodyElseHas) {
   ASSERT_EQ(numbers_of(cuts), (std::vector<std::uint64_t>{2}));
   EXPECT_TRUE(cuts.front().whole);
   EXPECT_EQ(cuts.front().bytes, 400u);
+}
+
+TEST(CutsOf, TakeNoWholeOfWhichSomebodyElseHasNextToNothing) {
+  const std::vector<SegmentRow> rows = {row_of(1, kData, 400), row_of(2, kData, 400)};
+  const auto cuts = cuts_of(rows, {{1, kWriter, 400}, {1, kModest, 0}, {2, kWriter, 400}}, 500);
+  ASSERT_FALSE(cuts.empty());
+  EXPECT_EQ(cuts.front().row.number, 1u);
+  EXPECT_FALSE(cuts.front().whole);
+}
+
+TEST(PartsOf, LeaveNobodyWithoutAByte) {
+  const ProcessId much{1, 1}, little{2, 1};
+  BytesOfProcesses sums;
+  add_parts_of(10, {{much, 16'384}, {little, 1}, {{}, 100}}, sums);
+  EXPECT_EQ(sums[little], 1u);
+  EXPECT_EQ(sums[much], 9u);
+  EXPECT_EQ(sums.size(), 2u);
 }
 
 TEST(CutsOf, AreNotWorthItForALittle) {
