@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/same_plans.h"
 #include "daemon/query/sums/keys.h"
@@ -56,8 +57,8 @@ double elapsed_by(const store::ExecutionRow& row, std::uint64_t now_ns) {
 
 void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text, double part) {
   const std::uint64_t runs = profile::runs_of(row.record);
-  executions += runs;
-  if (row.record.drawn) drawn_executions += runs;
+  profile::add_bounded(executions, runs);
+  if (row.record.drawn) profile::add_bounded(drawn_executions, runs);
   samples += row.cost.samples;
   cpu_ns += row.cost.cpu_ns * part;
   drawn[row.recording].add(row.record.drawn, row.cost.cpu_ns * part, static_cast<double>(row.cost.samples));
@@ -82,7 +83,7 @@ void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text, double
   elapsed_min = ended == 0 ? shortest : std::min(elapsed_min, shortest);
   elapsed_max = std::max(elapsed_max, static_cast<double>(times.longest));
   elapsed_sum += static_cast<double>(times.sum);
-  ended += runs;
+  profile::add_bounded(ended, runs);
 }
 
 Json sum_json(const std::string& fingerprint, const QuerySum& sum) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 
 namespace tailor::serve {
 
@@ -15,12 +16,12 @@ ExecutionFilter in_order_of_time(ExecutionFilter filter) {
 void QueryRuns::add(const store::ExecutionRow& row) {
   const std::uint64_t runs = profile::runs_of(row.record);
   if (is_full()) {
-    left_out_ += runs;
+    profile::add_bounded(left_out_, runs);
     return;
   }
   if (taken_ == 0) oldest_ns_ = newest_ns_ = row.wall_begin_ns;
   ++taken_;
-  executions_ += runs;
+  profile::add_bounded(executions_, runs);
   sampled_ += row.cost.samples > 0 ? 1 : 0;
   samples_ += row.cost.samples;
   oldest_ns_ = std::min(oldest_ns_, row.wall_begin_ns);

@@ -109,21 +109,27 @@ void limit_rows(std::map<CostKey, CostSum>& costs, std::size_t most) {
 }  // namespace
 
 void add(RunSum& to, const RunSum& from) {
-  to.executions += from.executions;
-  to.failed += from.failed;
+  // Engines may say any number of runs. How long so many took is then not known, rather than of some.
+  const bool fits = from.executions <= UINT64_MAX - to.executions;
+  profile::add_bounded(to.executions, from.executions);
+  profile::add_bounded(to.failed, from.failed);
   profile::add_bounded(to.elapsed_sum, from.elapsed_sum);
   to.elapsed_min = std::min(to.elapsed_min, from.elapsed_min);
   to.elapsed_max = std::max(to.elapsed_max, from.elapsed_max);
-  to.elapsed.add(from.elapsed);
-  to.rows_known += from.rows_known;
-  profile::add_bounded(to.rows, from.rows);  // engines may say any number
+  if (fits) {
+    to.elapsed.add(from.elapsed);
+  } else {
+    to.elapsed = {};
+  }
+  profile::add_bounded(to.rows_known, from.rows_known);
+  profile::add_bounded(to.rows, from.rows);
 }
 
 void add(HourLoss& to, const HourLoss& from) {
-  to.lost_ring += from.lost_ring;
-  to.lost_hardware += from.lost_hardware;
-  to.late += from.late;
-  to.unwritten += from.unwritten;
+  profile::add_bounded(to.lost_ring, from.lost_ring);
+  profile::add_bounded(to.lost_hardware, from.lost_hardware);
+  profile::add_bounded(to.late, from.late);
+  profile::add_bounded(to.unwritten, from.unwritten);
 }
 
 void add(Summary& to, const Summary& from) {

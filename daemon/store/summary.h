@@ -49,12 +49,12 @@ struct RunKey {
   auto operator<=>(const RunKey&) const = default;
 };
 
-// Executions that ended; elapsed times in ns.
+// Executions that ended; elapsed times in ns. What exceeds a field stays at its greatest value.
 struct RunSum {
   std::uint64_t executions = 0, failed = 0;
   std::uint64_t elapsed_sum = 0;
   std::uint64_t elapsed_min = UINT64_MAX, elapsed_max = 0;
-  // Of those that older programs summed up none.
+  // Of those that older programs summed up none; none either where they are more than a number can say.
   ElapsedBuckets elapsed = {};
   std::uint64_t rows_known = 0, rows = 0;  // executions whose rows are known, and how many rows these are
 };

@@ -44,8 +44,8 @@ Summary one(std::uint64_t segment) {
   const Hour hour = kHour + static_cast<Hour>(segment / 2);
   for (const char* query : {"aaaa", "bbbb"}) {
     for (std::uint32_t op = 1; op <= 3; ++op) {
-      const CostKey key{hour,   1000,        query,                   CostOf::kOperator, op, "scan",
-                        "scan", "cpu-clock", profile::Unit::kNsOnCpu, 0xABCD};
+      const CostKey key{hour,   1000,   query,       CostOf::kOperator,       op,
+                        "scan", "scan", "cpu-clock", profile::Unit::kNsOnCpu, 0xABCD};
       summary.costs[key] = sum_of(op * 1.5, op * 1e6);
     }
     summary.runs[{hour, 1000, query}] = {1, 0, 5'000'000, 5'000'000, 5'000'000};
@@ -169,6 +169,26 @@ TEST(SummaryCodec, KeepsHowLongExecutionsTook) {
   EXPECT_EQ(kept.rows_known, 3u);
   EXPECT_EQ(kept.rows, 908u);
   EXPECT_EQ(again->runs.rbegin()->second.elapsed.count(), 0u) << "of the other query nothing is known";
+}
+
+// Engines add up runs, and may say any number of them: no sum wraps, and what is written can be read.
+TEST(SummaryCodec, KeepsMoreExecutionsThanANumberCanSay) {
+  Summary given = one(7);
+  RunSum many{std::uint64_t{1} << 63, std::uint64_t{1} << 63, 0, 0, 0};
+  many.elapsed.put(0, many.executions);
+  many.rows_known = many.executions;
+  RunSum& run = given.runs.begin()->second;
+  run = many;
+  EXPECT_EQ(read(bytes_of(given))->runs.begin()->second.elapsed.count(), many.executions);
+  for (const int round : {1, 2}) {
+    add(run, many);
+    EXPECT_EQ(run.executions, UINT64_MAX) << round;
+    const auto again = read(bytes_of(given));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->runs.begin()->second.executions, UINT64_MAX);
+    EXPECT_EQ(again->runs.begin()->second.failed, UINT64_MAX);
+    EXPECT_FALSE(again->runs.begin()->second.elapsed.quantile(0.5)) << "not known of all of them";
+  }
 }
 
 // A file with a run of two executions, one in each of two buckets, changed.
