@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "daemon/control/access.h"
@@ -124,6 +125,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   daemon->namer_ = std::make_unique<session::FunctionNamer>(namer_options(options, *daemon->store_));
   daemon->sinks_ = std::make_unique<profile::TeeSink>(std::vector<profile::ProfileSink*>{
       daemon->store_.get(), &daemon->meter_, &daemon->triggered_.triggers(), &daemon->namer_->sink()});
+  const Moment before = daemon->moment();
   daemon->triggered_.set(options.triggers, std::move(prepared->rates));
   if (!options.journal.empty()) {
     auto journal = journal::JournalWriter::create(options.journal, pipeline_options(options));
@@ -148,7 +150,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
       [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
   if (!recorder.ok()) return recorder.error();
   daemon->recorder_ = std::move(*recorder);
-  daemon->read_past_runs();
+  daemon->read_past_runs(before);
   daemon->answers_ = std::make_unique<ControlAnswers>(
       os, ControlAnswers::Sampling{daemon->options_, daemon->capture_}, *daemon->recorder_, *daemon->store_,
       daemon->counts_, [raw = daemon.get()](v1::DaemonStatus& out) { raw->add_cut_off(out); });
@@ -197,15 +199,25 @@ void Daemon::serve(int stop_fd, int reload_fd, const ReadOptions& read_options) 
   }
 }
 
+Moment Daemon::moment() {
+  return {os_.now(), static_cast<std::uint64_t>(os_.wall_clock())};
+}
+
 // Once, and only where a trigger asks for usual times.
-void Daemon::read_past_runs() {
+void Daemon::read_past_runs(const Moment& before) {
+  constexpr std::size_t kAtATime = 4'000;
   const bool asked = std::ranges::any_of(
       options_.triggers, [](const TriggerRule& rule) { return rule.slower_than_usual.has_value(); });
   if (!asked || past_runs_ != nullptr) return;
+  // In parts, the oldest first: the thread that counts them has other work between these.
   const auto take = [this](const std::vector<PastRun>& runs) {
-    recorder_->run([&] { triggered_.triggers().know(runs); });
+    for (std::span<const PastRun> rest(runs); !rest.empty();) {
+      const auto part = rest.last(std::min(kAtATime, rest.size()));
+      recorder_->run([&] { triggered_.triggers().know(part); });
+      rest = rest.first(rest.size() - part.size());
+    }
   };
-  past_runs_ = std::make_unique<PastRunsReader>(options_.store, os_, take);
+  past_runs_ = std::make_unique<PastRunsReader>(options_.store, before, take);
 }
 
 // Those of the triggers, by what else holds until a restart.
@@ -234,8 +246,9 @@ void Daemon::reload(const Result<Options>& read) {
     recorder_->set_keep_literals(options_.keep_literals);
     recorder_->set_untagged(options_.sampling.untagged_executions);
     recorder_->set_rules(options_.processes);
+    const Moment before = moment();
     if (triggers_change) recorder_->run([&] { triggered_.set(options_.triggers, std::move(*rates)); });
-    read_past_runs();
+    read_past_runs(before);
     spdlog::info(
         "the configuration was read again; changed: {}",
         changes.at_run_time.empty() ? "nothing" : fmt::format("{}", fmt::join(changes.at_run_time, ", ")));
@@ -247,7 +260,8 @@ void Daemon::reload(const Result<Options>& read) {
 }
 
 Web::Daemon Daemon::web_side() {
-  return {session::kVersion, options_.store,
+  return {session::kVersion,
+          options_.store,
           [this] {
             v1::DaemonStatus now;
             answers_->status(now);

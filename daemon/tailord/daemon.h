@@ -56,7 +56,9 @@ class Daemon {
   void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
   void log_damage(const std::string& text);            // any thread
   void reload(const Result<Options>& read);
-  void read_past_runs();
+  Moment moment();
+  // Runs of before `before`, from when on triggers count runs themselves.
+  void read_past_runs(const Moment& before);
   Result<PreparedRates> rates_after(const Options& read);
   void cut_off(const std::string& why);
   void add_cut_off(v1::DaemonStatus& out);

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/leader.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/store/store_directory.h"
@@ -26,7 +27,9 @@ Result<std::vector<PastRun>> past_runs(const store::Catalogue& catalogue, const 
     const profile::ExecutionRecord& record = row.record;
     const TimeNs elapsed = record.end - record.begin;
     if (!record.error.empty() || elapsed < 0 || profile::leader_of(record)) return true;
-    // The wall clock was set since then.
+    // As Triggers has it: how long a sum of runs took says nothing of one.
+    if (profile::adds_up_runs(record)) return true;
+    // It ended later, which others count, or the wall clock was set since then.
     if (row.wall_begin_ns + static_cast<std::uint64_t>(elapsed) > now.wall_ns) return true;
     std::string fingerprint = serve::fingerprint_of(row);
     if (known.size() >= queries && !known.contains(fingerprint)) return true;
@@ -40,9 +43,9 @@ Result<std::vector<PastRun>> past_runs(const store::Catalogue& catalogue, const 
   return runs;
 }
 
-PastRunsReader::PastRunsReader(std::string directory, os::Os& os,
+PastRunsReader::PastRunsReader(std::string directory, const Moment& before,
                                std::function<void(std::vector<PastRun>)> take)
-    : directory_(std::move(directory)), os_(os), take_(std::move(take)), thread_([this] {
+    : directory_(std::move(directory)), before_(before), take_(std::move(take)), thread_([this] {
         auto runs = read();
         if (runs) return take_(std::move(*runs));
         if (!stop_.stopped())
@@ -58,8 +61,7 @@ PastRunsReader::~PastRunsReader() {
 Result<std::vector<PastRun>> PastRunsReader::read() const {
   auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
   if (!catalogue) return catalogue.error();
-  const Moment now{os_.now(), static_cast<std::uint64_t>(os_.wall_clock())};
-  return past_runs(*catalogue, now, Triggers::kMostFingerprints, stop_);
+  return past_runs(*catalogue, before_, Triggers::kMostFingerprints, stop_);
 }
 
 }  // namespace tailor::tailord

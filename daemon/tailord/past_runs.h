@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/os/os.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/tailord/usual_time.h"
+#include "proto/base/ids.h"
 #include "proto/base/result.h"
 #include "proto/base/stop.h"
 
@@ -31,17 +31,19 @@ struct Moment {
 
 constexpr std::size_t kMostPastRows = 250'000;  // of the catalogue that are looked at, the newest
 
-// Those of the time UsualTime::kFor before `now`, at most UsualTime::kMost of a query and of `queries`
-// queries; the newest first. Fails where the catalogue cannot be read, and where `stop` says so.
+// Those that ended in the time UsualTime::kFor before `now`, at most UsualTime::kMost of a query and of
+// `queries` queries; the newest first. Executions in which an engine adds up runs are left out. Fails where
+// the catalogue cannot be read, and where `stop` says so.
 Result<std::vector<PastRun>> past_runs(const store::Catalogue& catalogue, const Moment& now,
                                        std::size_t queries, const Stop& stop);
 
 // Reads them on a thread of its own: it may take seconds.
 class PastRunsReader {
  public:
-  // Of the store in `directory`. `take` is called on that thread, once; not where they cannot be read, which
-  // the log says. `os` and what `take` needs must outlive this.
-  PastRunsReader(std::string directory, os::Os& os, std::function<void(std::vector<PastRun>)> take);
+  // Of the store in `directory`, those that ended before `before`: what ends later is counted as it ends, and
+  // none may count twice. `take` is called on that thread, once; not where they cannot be read, which the log
+  // says. What `take` needs must outlive this.
+  PastRunsReader(std::string directory, const Moment& before, std::function<void(std::vector<PastRun>)> take);
   // Gives up what it is at.
   ~PastRunsReader();
   PastRunsReader(const PastRunsReader&) = delete;
@@ -51,7 +53,7 @@ class PastRunsReader {
   Result<std::vector<PastRun>> read() const;
 
   const std::string directory_;
-  os::Os& os_;
+  const Moment before_;
   const std::function<void(std::vector<PastRun>)> take_;
   Stop stop_;
   std::thread thread_;

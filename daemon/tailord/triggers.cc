@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLongestProcessName = 64;  // of what is kept of a process's names
 
-constexpr double kLongestWait = 1e15;  // ns, some days
+constexpr double kLongestWait = 1e15;         // ns, some days
 constexpr std::size_t kLongestWaitName = 64;  // of what is told of an engine's name for a wait
 
 std::string seconds(TimeNs ns) {
@@ -42,6 +42,9 @@ void Triggers::set(TriggerRules rules) {
       std::ranges::any_of(rules_, [](const auto& rule) { return rule.wait_longer_than.has_value(); });
   asks_run_queue_ =
       std::ranges::any_of(rules_, [](const auto& rule) { return rule.run_queue_above.has_value(); });
+  counts_runs_ = counts_runs_ || std::ranges::any_of(rules_, [](const auto& rule) {
+                   return rule.slower_than_usual.has_value();
+                 });
   counts_.clear();
   for (const TriggerRule& rule : rules_) counts_.push_back({rule.name});
   // A reload with the same rule is no way around its budget.
@@ -51,7 +54,7 @@ void Triggers::set(TriggerRules rules) {
 }
 
 // Of more queries than there is room for, those that ran last stay.
-void Triggers::know(const std::vector<PastRun>& runs) {
+void Triggers::know(std::span<const PastRun> runs) {
   for (const PastRun& run : std::views::reverse(runs))
     usual_.get(run.fingerprint).add(run.ended, run.elapsed);
 }
@@ -121,7 +124,9 @@ void Triggers::begin(const profile::ExecutionRecord& execution) {
     const TriggerRule& rule = rules_[i];
     if (!matches(rule, execution, running.fingerprint)) continue;
     if (rule.wait_longer_than) {
-      waiting_.get(run).push_back(i);
+      auto& waiting = waiting_.get(run);
+      // An engine may end it and begin it again, and again.
+      if (std::ranges::find(waiting, i) == waiting.end()) waiting.push_back(i);
     } else if (!rule.slower_than_usual) {
       due_.insert({execution.begin, run, i, 0});
     } else if (running.is_sum) {
@@ -144,7 +149,7 @@ void Triggers::end(const profile::ExecutionRecord& execution) {
     if (due.at > execution.end) due_.erase(due);
   }
   // How long a run takes that is one of many is no measure for a run of its own.
-  if (ended.mapped().is_sum || execution.added != nullptr) return;
+  if (!counts_runs_ || ended.mapped().is_sum || execution.added != nullptr) return;
   if (execution.error.empty() && !ended.mapped().fingerprint.empty())
     usual_.get(ended.mapped().fingerprint).add(execution.end, execution.end - ended.mapped().begin);
 }

@@ -43,8 +43,9 @@ class Triggers : public profile::ProfileSink {
 
   // Other rules from now on. What is known of queries stays.
   void set(TriggerRules rules);
-  // Runs of before the start count for the usual times of their queries.
-  void know(const std::vector<PastRun>& runs);
+  // Runs of before, the newest first, count for the usual times of their queries. Those that end once a rule
+  // has asked for usual times are counted as they end: `runs` has none of these.
+  void know(std::span<const PastRun> runs);
 
   struct Fired {
     ProcessId process;
@@ -122,6 +123,7 @@ class Triggers : public profile::ProfileSink {
   // later.
   RecentlyUsed<Run, std::vector<std::size_t>> waiting_{kMostWaiting};
   bool asks_waits_ = false, asks_run_queue_ = false;
+  bool counts_runs_ = false;         // for usual times: from the first rule on that asked for them
   std::set<std::uint16_t> off_cpu_;  // sources that tell of waits
   std::vector<std::string> wait_names_;
   RecentlyUsed<ProcessId, std::array<std::string, 2>> names_{kMostProcesses};  // of the engine, the command

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/store/store_directory.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/triggers.h"
@@ -83,6 +85,12 @@ TEST_F(PastRunsTest, AreThoseThatEndedWithoutAnErrorInTheTime) {
   auto worker = ran("select 1 from t", kSecond, 60 * kMs);
   worker.labels.emplace_back("leader_execution", std::string(32, 'a'));
   give(worker);
+  auto sum = ran("select 1 from t", kSecond, 70 * kMs);
+  sum.added = std::make_shared<const profile::AddedRuns>(profile::AddedRuns{2, 0, 5, 2, 3, {{7, 2}}});
+  give(sum);
+  auto said_sum = ran("select 1 from t", kSecond, 80 * kMs);  // its numbers did not come
+  said_sum.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  give(said_sum);
   give(ran("select 1 from t", 20 * kSecond, kMs));  // the clock was set back since then
   const Moment now{100, kWall + 10 * kSecond};
   const auto runs = read(now);
@@ -140,14 +148,17 @@ TEST_F(PastRunsTest, ARequestToStopIsHeard) {
 }
 
 TEST_F(PastRunsTest, AThreadReadsThem) {
-  auto record = ran("a", 0, 1);
-  record.wall_begin_ns = static_cast<std::uint64_t>(os::real().wall_clock()) - 10'000'000'000;
+  const auto record = ran("a", 0, 1);
   give(record);
+  const auto later = ran("a", 8 * kSecond, 3 * kSecond);
+  give(later);
   finish();
   std::promise<std::size_t> taken;
   const auto take = [&](const std::vector<PastRun>& runs) { taken.set_value(runs.size()); };
-  PastRunsReader reader(directory_, os::real(), take);
-  EXPECT_EQ(taken.get_future().get(), 1u);
+  PastRunsReader reader(directory_, {0, kWall + 10 * kSecond}, take);
+  auto size = taken.get_future();
+  ASSERT_EQ(size.wait_for(std::chrono::minutes(2)), std::future_status::ready);
+  EXPECT_EQ(size.get(), 1u) << "what ended later is counted as it ends";
 }
 
 TEST(UsualTimeTest, TheOldestRunsGoWhateverTheirOrder) {

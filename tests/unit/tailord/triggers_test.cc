@@ -122,6 +122,23 @@ TEST_F(TriggersTest, RulesWithoutATimeHoldOfRunsThatAreAddedUp) {
   EXPECT_THAT(take(10), SizeIs(1));
 }
 
+// Those of before come from the store, and none may count twice.
+TEST_F(TriggersTest, RunsCountOnceARuleHasAskedForUsualTimes) {
+  TriggerRule other = slow();
+  other.slower_than_usual.reset();
+  other.label_key = "trace";
+  triggers.set({other});
+  TimeNs at = runs(UsualTime::kLeast);
+  triggers.set({slow()});
+  begin(kOne, 1, at);
+  EXPECT_THAT(take(at + kSecond), IsEmpty());
+  triggers.set({other});
+  at = runs(UsualTime::kLeast, at + kSecond);
+  triggers.set({slow()});
+  begin(kOne, 2, at);
+  EXPECT_THAT(take(at + kSecond), SizeIs(1)) << "what is known of queries stays";
+}
+
 TEST_F(TriggersTest, LiteralsAreNoOtherQueryAndOtherTextsAre) {
   triggers.set({slow()});
   TimeNs at = 0;
