@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/cgroup.h"
 #include "daemon/serve/views.h"
 
@@ -39,13 +40,17 @@ void ExecutionGroups::add(const store::ExecutionRow& row) {
   if (groups_.size() >= kMostGroups && !groups_.contains(name)) name = kOther;
   ExecutionGroup& group = groups_[name];
   const profile::ExecutionRecord& record = row.record;
-  const bool runs = record.end == kTimeMax;
-  ++group.executions;
-  group.running += runs ? 1 : 0;
-  group.failed += record.error.empty() ? 0 : 1;
+  // Of runs that are added up, each counts.
+  group.executions += profile::runs_of(record);
+  group.failed += profile::failed_runs_of(record);
+  if (record.end == kTimeMax) {
+    ++group.running;
+  } else {
+    group.ended += profile::runs_of(record);
+    group.elapsed_ns += static_cast<double>(profile::run_times_of(record).sum);
+  }
   group.samples += row.cost.samples;
   group.cpu_ns += row.cost.cpu_ns;
-  if (!runs) group.elapsed_ns += static_cast<double>(std::max<TimeNs>(0, record.end - record.begin));
   group.last_wall_ns = std::max(group.last_wall_ns, row.wall_begin_ns);
 }
 
@@ -74,17 +79,16 @@ query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, s
   query::Json rows = query::Json::array();
   for (std::size_t i = 0; i < std::min(limit, groups.size()); ++i) {
     const ExecutionGroup& group = groups[i];
-    const std::uint64_t ended = group.executions - group.running;
-    rows.push_back(
-        {{"name", group.name},
-         {"executions", group.executions},
-         {"running", group.running},
-         {"failed", group.failed},
-         {"cpu_ns", group.cpu_ns},
-         {"samples", group.samples},
-         {"elapsed_ns_mean",
-          ended == 0 ? query::Json() : query::Json(group.elapsed_ns / static_cast<double>(ended))},
-         {"last_ms", to_ms(group.last_wall_ns)}});
+    rows.push_back({{"name", group.name},
+                    {"executions", group.executions},
+                    {"running", group.running},
+                    {"failed", group.failed},
+                    {"cpu_ns", group.cpu_ns},
+                    {"samples", group.samples},
+                    {"elapsed_ns_mean",
+                     group.ended == 0 ? query::Json()
+                                      : query::Json(group.elapsed_ns / static_cast<double>(group.ended))},
+                    {"last_ms", to_ms(group.last_wall_ns)}});
   }
   return {{"by", std::string(name_of(by))}, {"groups", std::move(rows)}, {"more", groups.size() > limit}};
 }

@@ -23,10 +23,11 @@ std::string_view name_of(GroupBy by);
 
 struct ExecutionGroup {
   std::string name;  // the cgroup's path, the pod's uid, the container's id; empty: of those without one
-  std::uint64_t executions = 0, running = 0, failed = 0;
+  // Runs that an engine added up count each (profile/added_runs.h); `running`: records that have not ended.
+  std::uint64_t executions = 0, running = 0, ended = 0, failed = 0;
   std::uint64_t samples = 0;
   double cpu_ns = 0;
-  double elapsed_ns = 0;           // the sum over those that have ended
+  double elapsed_ns = 0;           // the sum over `ended`
   std::uint64_t last_wall_ns = 0;  // when the newest began
 };
 

@@ -9,8 +9,8 @@
 #include "daemon/profile/added_runs.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
-#include "daemon/serve/file_state.h"
 #include "daemon/serve/execution_groups.h"
+#include "daemon/serve/file_state.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/plan_changes.h"
 #include "daemon/serve/views.h"
@@ -251,13 +251,12 @@ std::string render_groups(const std::vector<serve::ExecutionGroup>& groups, serv
   std::string out = table.heading();
   for (std::size_t i = 0; i < std::min(limit, groups.size()); ++i) {
     const serve::ExecutionGroup& group = groups[i];
-    const std::uint64_t ended = group.executions - group.running;
-    out += table.row({query::local_time(group.last_wall_ns, now_ns), grouped(group.executions),
-                      grouped(group.failed),
-                      ended == 0 ? "?" : duration(group.elapsed_ns / static_cast<double>(ended)),
-                      duration(group.cpu_ns), grouped(group.samples)},
-                     group.name.empty() ? fmt::format("(no {} is known)", serve::name_of(by))
-                                        : escape_line(group.name, terminal.ascii));
+    out += table.row(
+        {query::local_time(group.last_wall_ns, now_ns), grouped(group.executions), grouped(group.failed),
+         group.ended == 0 ? "?" : duration(group.elapsed_ns / static_cast<double>(group.ended)),
+         duration(group.cpu_ns), grouped(group.samples)},
+        group.name.empty() ? fmt::format("(no {} is known)", serve::name_of(by))
+                           : escape_line(group.name, terminal.ascii));
   }
   if (groups.size() > limit) out += terminal.dim("... more, with less CPU time (--limit)") + "\n";
   return out;
@@ -274,16 +273,23 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
   const serve::GroupBy by = options.by == "pod"         ? serve::GroupBy::kPod
                             : options.by == "container" ? serve::GroupBy::kContainer
                                                         : serve::GroupBy::kCgroup;
-  const auto groups = serve::groups_of(*choose_library(options.choice), filter, by, Stop());
+  const auto library = choose_library(options.choice);
+  const auto groups = serve::groups_of(*library, filter, by, Stop());
   if (!groups) return complain(groups.error());
-  if (options.choice.json) {
-    print_json(query::dump(serve::groups_json(*groups, by, options.limit)));
-    return kOk;
-  }
-  if (groups->empty()) {
+  if (!options.choice.json && groups->empty()) {
     const std::string which = serve::filter_text(filter);
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
+  }
+  const store::WallRange range{filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)};
+  auto file =
+      tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, Stop()));
+  if (!file) return complain(file.error());
+  if (options.choice.json) {
+    query::Json json = serve::groups_json(*groups, by, options.limit);
+    json["file"] = std::move(*file);
+    print_json(query::dump(json));
+    return kOk;
   }
   const Terminal terminal = options.choice.terminal();
   print_text(render_groups(*groups, by, options.limit, now_ns, terminal), terminal);

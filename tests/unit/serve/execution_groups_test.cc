@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+
+#include "daemon/profile/added_runs.h"
 
 namespace tailor::serve {
 namespace {
@@ -52,6 +55,24 @@ TEST(ExecutionGroups, AddUpWhatTheirExecutionsSay) {
   EXPECT_EQ(json.dump(),
             R"({"by":"cgroup","groups":[{"name":"/a","executions":3,"running":1,"failed":1,"cpu_ns":60.0,)"
             R"("samples":21,"elapsed_ns_mean":300.0,"last_ms":9.0}],"more":false})");
+}
+
+TEST(ExecutionGroups, CountEachOfTheRunsThatAreAddedUp) {
+  ExecutionGroups groups(GroupBy::kCgroup);
+  groups.add(ran_in("/a", 10));  // of 200 ns
+  store::ExecutionRow sum = ran_in("/a", 20);
+  sum.record.added = std::make_shared<const profile::AddedRuns>(profile::AddedRuns{3, 1, 40, 10, 20, {}});
+  groups.add(sum);
+  sum.record.added = std::make_shared<const profile::AddedRuns>();  // none of its runs ended
+  groups.add(sum);
+  const auto found = groups.finish();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].executions, 4u);
+  EXPECT_EQ(found[0].failed, 1u);
+  EXPECT_EQ(found[0].ended, 4u);
+  EXPECT_EQ(found[0].elapsed_ns, 240);
+  const query::Json json = groups_json(found, GroupBy::kCgroup, 10);
+  EXPECT_EQ(json["groups"][0]["elapsed_ns_mean"], 60.0);
 }
 
 TEST(ExecutionGroups, BeyondTheMostTheRestIsOne) {
