@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
+#include <vector>
 
 #include "daemon/profile/added_runs.h"
 #include "daemon/profile/cgroup.h"
@@ -118,8 +120,8 @@ bool Page::take(store::ExecutionRow row) {
     list_.more = true;
     return false;
   }
-  bytes_ += sizeof row + row.plan_name.size() + row.cgroup.size() + row.rate_why.size() +
-            row.record.error.size();
+  bytes_ +=
+      sizeof row + row.plan_name.size() + row.cgroup.size() + row.rate_why.size() + row.record.error.size();
   for (const auto& [key, value] : row.record.labels) bytes_ += 64 + key.size() + value.size();
   list_.rows.push_back(std::move(row));
   return true;
@@ -155,15 +157,27 @@ Error ambiguous(const std::string& prefix, const ExecutionId& one, const Executi
 
 namespace {
 
-// The first other rate of its process while it ran, as the catalogue of a store says it.
-void set_rate(const profile::RecordingInfo& info, store::ExecutionRow& row) {
-  for (const profile::RateSpan& span : info.rates) {
-    if (span.process != row.record.process || span.from > row.record.end || span.to < row.record.begin)
-      continue;
-    row.frequency = span.frequency;
-    row.rate_why = span.why;
-    return;
-  }
+// Times of other rates, by process; those of one process in the order of their begin, by which they end too.
+using RatesOfProcesses = std::map<ProcessId, std::vector<const profile::RateSpan*>>;
+
+RatesOfProcesses rates_by_process(const profile::RecordingInfo& info) {
+  RatesOfProcesses rates;
+  for (const profile::RateSpan& span : info.rates) rates[span.process].push_back(&span);
+  for (auto& [process, spans] : rates) std::ranges::stable_sort(spans, {}, &profile::RateSpan::from);
+  return rates;
+}
+
+// The first other rate of its process while it ran, as the catalogue of a store says it: the one that it
+// began in, or else the next.
+void set_rate(const RatesOfProcesses& rates, store::ExecutionRow& row) {
+  const auto found = rates.find(row.record.process);
+  if (found == rates.end()) return;
+  const auto& spans = found->second;
+  auto span = std::ranges::upper_bound(spans, row.record.begin, {}, &profile::RateSpan::from);
+  if (span != spans.begin() && (*std::prev(span))->to >= row.record.begin) --span;
+  if (span == spans.end() || (*span)->from > row.record.end) return;
+  row.frequency = (*span)->frequency;
+  row.rate_why = (*span)->why;
 }
 
 }  // namespace
@@ -177,6 +191,7 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::siz
     cost.cpu_ns += cell.weight;
   }
   const profile::RecordingInfo& info = profile.recording();
+  const RatesOfProcesses rates = rates_by_process(info);
   std::vector<store::ExecutionRow> rows;
   for (auto it = profile.executions().rbegin(); it != profile.executions().rend() && rows.size() < limit;
        ++it) {
@@ -195,7 +210,7 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::siz
       row.engine = process->second.engine_name;
       row.cgroup = process->second.cgroup;
     }
-    set_rate(info, row);
+    set_rate(rates, row);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -278,6 +278,17 @@ Status Catalogue::put_rate(RecordingNumber recording, const profile::RateSpan& s
   return statement.run();
 }
 
+Status Catalogue::drop_old_rates(RecordingNumber recording) {
+  auto known = has("table", "rate");
+  if (!known) return known.error();
+  if (!*known) return Ok{};
+  Statement statement(db_,
+                      "DELETE FROM rate WHERE recording=?1 AND since<=(SELECT since FROM rate WHERE "
+                      "recording=?1 ORDER BY since DESC LIMIT 1 OFFSET ?2)");
+  statement << recording << std::uint64_t{kMostRates};
+  return statement.run();
+}
+
 Status Catalogue::put_use(std::uint64_t data, std::uint64_t dictionary) {
   Statement statement(db_, "INSERT OR IGNORE INTO use VALUES(?,?)");
   statement << data << dictionary;
@@ -293,9 +304,9 @@ Status Catalogue::put_use_since(RecordingNumber recording, TimeNs since, std::ui
 }
 
 Status Catalogue::forget_contents(std::uint64_t number) {
-  for (const char* sql : {"DELETE FROM use WHERE data=?1 OR dictionary=?1",
-                          "DELETE FROM entry WHERE segment=?1", "DELETE FROM cost WHERE data=?1",
-                          "DELETE FROM part WHERE segment=?1"}) {
+  for (const char* sql :
+       {"DELETE FROM use WHERE data=?1 OR dictionary=?1", "DELETE FROM entry WHERE segment=?1",
+        "DELETE FROM cost WHERE data=?1", "DELETE FROM part WHERE segment=?1"}) {
     Statement statement(db_, sql);
     statement << number;
     if (auto ok = statement.run(); !ok) return ok;
@@ -335,8 +346,8 @@ Status Catalogue::drop_executions_without_data(RecordingNumber recording) {
   auto known = has("table", "rate");
   if (!known) return known.error();
   if (!*known) return Ok{};
-  Statement rates(db_, none ? "DELETE FROM rate WHERE recording=?1"
-                            : "DELETE FROM rate WHERE recording=?1 AND until<?2");
+  Statement rates(
+      db_, none ? "DELETE FROM rate WHERE recording=?1" : "DELETE FROM rate WHERE recording=?1 AND until<?2");
   rates << recording;
   if (!none) rates << left.integer(1);
   return rates.run();

@@ -158,6 +158,9 @@ class Catalogue {
   Result<std::optional<std::uint32_t>> owner(RecordingNumber recording, ProcessId process) const;
   // A process was sampled at another rate. What was said of the same begin before is replaced.
   Status put_rate(RecordingNumber recording, const profile::RateSpan& span);
+  // Of more than kMostRates, those that began first: a user may ask for other rates again and again.
+  static constexpr std::size_t kMostRates = 10'000;
+  Status drop_old_rates(RecordingNumber recording);
   // Samples or activity of data segment `data` name what lies in dictionary segment `dictionary`.
   Status put_use(std::uint64_t data, std::uint64_t dictionary);
   // The same of all data segments of the recording that may hold samples of `since` or later.

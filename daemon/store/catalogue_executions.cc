@@ -41,13 +41,17 @@ bool Catalogue::has_index(const char* name) const {
   return found && *found;
 }
 
-// "997 trigger slow", of the first other rate of the process while the execution ran. A catalogue of an older
-// program does not know rates.
+// "997 trigger slow", of the first other rate of the process while the execution ran: the one that it began
+// in, or else the next. Times of other rates of one process do not overlap, so two looks are enough however
+// many there are. A catalogue of an older program does not know rates.
 std::string Catalogue::rate_column() const {
   const auto known = has("table", "rate");
   if (!known || !*known) return "''";
-  return "(SELECT frequency||' '||why FROM rate r WHERE r.recording=e.recording AND r.pid=e.pid AND "
-         "r.start=e.start AND r.since<=e.ended AND r.until>=e.begin ORDER BY since LIMIT 1)";
+  return "coalesce((SELECT CASE WHEN until>=e.begin THEN frequency||' '||why END FROM rate r WHERE "
+         "r.recording=e.recording AND r.pid=e.pid AND r.start=e.start AND since<=e.begin ORDER BY since DESC "
+         "LIMIT 1), (SELECT frequency||' '||why FROM rate r WHERE r.recording=e.recording AND r.pid=e.pid "
+         "AND "
+         "r.start=e.start AND since>e.begin AND since<=e.ended ORDER BY since LIMIT 1))";
 }
 
 Status Catalogue::visit_rows(const std::string& from, const std::string& argument,

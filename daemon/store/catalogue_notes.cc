@@ -98,8 +98,8 @@ void CatalogueNotes::samples(std::span<const profile::SampleRecord> samples) {
 Status CatalogueNotes::write_entries(Catalogue& catalogue, const NotePlace& place,
                                      RemovedOfUser& left_out) const {
   for (const auto& [key, name] : noted_.entries) {
-    // Of a process it is entered: it is what executions are listed with.
-    if (place.full_of && key.kind != EntryKind::kProcess) {
+    // Of a process it is entered: it is what executions are listed with, and chosen by.
+    if (place.full_of && key.kind != EntryKind::kProcess && key.kind != EntryKind::kCgroup) {
       auto owner = catalogue.owner(place.recording, key.process);
       if (!owner) return owner.error();
       left_out.names += *owner == *place.full_of ? 1 : 0;
@@ -134,6 +134,9 @@ Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const
   }
   for (const auto& [key, span] : noted_.rates) {
     if (auto ok = catalogue.put_rate(place.recording, span); !ok) return ok;
+  }
+  if (!noted_.rates.empty()) {
+    if (auto ok = catalogue.drop_old_rates(place.recording); !ok) return ok;
   }
   if (auto ok = write_entries(catalogue, place, left_out); !ok) return ok;
   if (auto ok = write_executions(catalogue, place, left_out); !ok) return ok;

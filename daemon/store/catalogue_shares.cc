@@ -250,12 +250,12 @@ Result<std::vector<Owned>> processes_with_names(sqlite3* db, std::int64_t user) 
 }
 
 Result<std::uint64_t> remove_names_of(sqlite3* db, const Owned& process, std::uint64_t most) {
-  // That of the process itself is the last to go.
+  // Those of the process itself are the last to go: executions are listed with its name and its cgroup.
   Statement statement(
       db,
       "DELETE FROM entry WHERE recording=?1 AND pid=?2 AND start=?3 AND (kind, id, segment) IN ("
       "SELECT kind, id, segment FROM entry WHERE recording=?1 AND pid=?2 AND start=?3 "
-      "ORDER BY kind=1, kind, id, segment LIMIT ?4)");
+      "ORDER BY kind=1 OR kind=4, kind, id, segment LIMIT ?4)");
   statement << process.recording << process.pid << process.start << most;
   auto removed = rows_changed(db, statement);
   if (!removed || *removed == most) return removed;

@@ -85,6 +85,34 @@ TEST_F(StoreTest, ExecutionsHaveTheRateOfTheirProcess) {
   look(recording);
 }
 
+TEST_F(StoreTest, OfTheRatesOfARecordingTheNewestStay) {
+  std::filesystem::create_directories(directory_);
+  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kWrite);
+  ASSERT_TRUE(catalogue);
+  constexpr auto kMost = static_cast<TimeNs>(Catalogue::kMostRates);
+  profile::ExecutionRecord record;
+  record.process = test::kSampleProcess;
+  ASSERT_TRUE(catalogue->begin());
+  // The rate at 4, 14, ... goes on for 5.
+  for (TimeNs i = 0; i <= kMost; ++i)
+    ASSERT_TRUE(catalogue->put_rate(1, {record.process, 10 * i + 4, 10 * i + 9, 100, "tailor rate"}));
+  ASSERT_TRUE(catalogue->drop_old_rates(1));
+  // Of the first one, between two, within one, of all.
+  for (const auto& [begin, end] :
+       std::vector<std::pair<TimeNs, TimeNs>>{{5, 6}, {11, 12}, {16, 17}, {21, 40}}) {
+    ++record.handle;
+    record.begin = begin;
+    record.end = end;
+    ASSERT_TRUE(catalogue->put_execution(1, record, 1));
+  }
+  ASSERT_TRUE(catalogue->commit());
+  const auto rows = catalogue->executions(10);
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->size(), 4u);
+  for (const ExecutionRow& row : *rows)
+    EXPECT_EQ(row.frequency, row.record.begin >= 16 ? 100u : 0u) << row.record.begin;
+}
+
 TEST_F(StoreTest, FindsExecutionsByWallClock) {
   auto writer = open();
   test::give_profile(*writer, 1);

@@ -177,6 +177,10 @@ export interface Execution {
   process_start: number;
   comm?: string;
   engine?: string;
+  cgroup?: string;
+  pod?: string;
+  container?: string;
+  rate?: { hz: number; why: string }; // its process was sampled at this rate for some of its time
   plan: number;
   plan_key?: string;
   plan_name: string;
