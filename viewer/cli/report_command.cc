@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
-#include <utility>
+#include <system_error>
 
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/plan_report.h"
@@ -117,18 +118,38 @@ int run_functions(ReportOptions options) {
   return kOk;
 }
 
-int run_rules(ReportOptions options) {
-  options.rules = find_rules(options.rules);
-  auto text = read_text(options.rules);
-  if (!text) return complain(text.error());
+Result<query::StackRules> read_rules(const std::string& path) {
+  auto text = read_text(path);
+  if (!text) return text.error();
   auto rules = query::StackRules::parse(*text);
-  if (!rules) return complain(in_context(options.rules + ": ", rules.error()));
+  if (!rules) return in_context(path + ": ", rules.error());
+  return rules;
+}
+
+// Of a file that a profile names, and a profile can be anybody's: no pipe and no device is opened for it.
+Result<query::StackRules> read_named_rules(const std::string& name) {
+  if (!name.starts_with('/') && name.find('/') != std::string::npos)
+    return invalid(fmt::format("\"{}\" is neither an absolute path nor the name of a rule file", name));
+  const std::string path = find_rules(name);
+  std::error_code problem;
+  const auto kind = std::filesystem::status(path, problem).type();
+  if (kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular)
+    return invalid(path + " is no regular file");
+  return read_rules(path);
+}
+
+int show_by_rules(ReportOptions options, const query::StackRules& rules) {
   options.choice.detail.functions = true;
   auto chosen = choose(options.choice);
   if (!chosen) return complain(chosen.error());
-  auto report = query::rule_report(chosen->profile, chosen->selection, *rules);
+  auto report = query::rule_report(chosen->profile, chosen->selection, rules);
   if (!report) return complain(report.error());
   return show(chosen->profile, *report, options.choice);
+}
+
+int run_rules(const ReportOptions& options) {
+  const auto rules = read_rules(find_rules(options.rules));
+  return rules ? show_by_rules(options, *rules) : complain(rules.error());
 }
 
 // The rule file that the configuration of the daemon names for what is shown; "": none, or several.
@@ -144,16 +165,16 @@ std::string configured_rules(const serve::View& view) {
 
 // Of processes that have no plan.
 int run_without_plan(const ReportOptions& options, const serve::View& view) {
-  ReportOptions by_rules = options;
-  by_rules.rules = configured_rules(view);
+  const std::string named = configured_rules(view);
   // Options of the report of functions ask for that one.
-  if (by_rules.rules.empty() || !refuse_of_functions(options)) return run_functions(options);
-  if (const auto text = read_text(find_rules(by_rules.rules)); !text) {
+  if (named.empty() || !refuse_of_functions(options)) return run_functions(options);
+  const auto rules = read_named_rules(named);
+  if (!rules) {
     warn(fmt::format("{}; the configuration names this rule file: without it, functions are shown",
-                     text.error().message));
+                     rules.error().message));
     return run_functions(options);
   }
-  return run_rules(std::move(by_rules));
+  return show_by_rules(options, *rules);
 }
 
 // Whether nothing says which part of the store is meant.
