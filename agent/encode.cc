@@ -83,7 +83,7 @@ void encode_added_runs(FixedWire& body, const tailor_runs& runs) {
   body.end(begin);
 }
 
-// A header and length of the name, and of the two numbers around it at most so many bytes.
+// A header and length of the name, and of the two numbers around it: at most this many bytes.
 std::size_t wait_names_bound(std::span<const tailor_wait_name> names) {
   return names.size() * (kMaxWaitNameBytes + 16);
 }

@@ -63,7 +63,7 @@ class Rules {
     add_word(text_, offset - offset_, 4);
     offset_ = offset;
   }
-  // The caller's frame lies so many bytes above the stack pointer, its rbp below the return address.
+  // The caller's frame lies this many bytes above the stack pointer, its rbp below the return address.
   void frame(std::uint64_t bytes) {
     text_ += kDefCfaOffset;
     add_uleb(text_, bytes);

@@ -14,7 +14,7 @@
 
 #include "query.h"
 
-/* So many nodes most plans have. Their table needs no memory of its own. */
+/* Most plans have no more nodes than these. Their table needs no memory of its own. */
 #define FEW 24
 
 typedef struct {

@@ -181,7 +181,7 @@ static TailorPlan* find(PlanKey key) {
 }
 
 /* EXPLAIN ANALYZE, DECLARE CURSOR and others run a query that has the id of the same query by itself. Their
- * texts differ, at the latest in the first word. Without a query id only the text tells statements apart. */
+ * texts differ, at the latest in the first word. Without a query id only the text says what it is. */
 static uint64 hash_of_text(uint64 query_id, const TailorPiece* piece) {
   return query_id == 0 ? tailor_statement_hash(piece) : tailor_first_word(piece);
 }

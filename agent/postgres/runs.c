@@ -31,7 +31,7 @@
 #include "trace.h"
 #include "utf8.h"
 
-/* What short runs share is begun anew after so many cycles: some half a minute. */
+/* What short runs share is begun anew after this many cycles: some half a minute. */
 #define SHARED_CYCLES UINT64CONST(100000000000)
 /* Of how long a plan takes, the part that its last run decides. */
 #define NEWEST 0.25

@@ -17,7 +17,7 @@
 #include "slot.h"
 #include "waits.h"
 
-/* So many cycles of the TSC between two pumps: some tens of milliseconds. */
+/* Cycles of the TSC between two pumps: some tens of milliseconds. */
 #define PUMP_CYCLES UINT64CONST(100000000)
 /* Marks between two looks of the daemon (50 ms) have to fit: some 100,000 a second. */
 #define LOG_RECORDS 8192

@@ -48,7 +48,7 @@ with tempfile.TemporaryDirectory() as folder, Daemon(frequency=1000) as daemon:
     found = functions(report)
     print(found)
     one, two, early = (found.get(name, 0) for name in ("one \x1b[31m", "two", "early"))
-    # All three had the same address one after the other: only the times of their records tell them apart.
+    # All three had the same address one after the other: only the times of their records differ.
     check(about(one, one + two, 1 / 3, 0.02), f"dump: by (address, time) 'one' has {one / (one + two):.1%} of one and two (1 s of 3)")
     check(early < 0.2 * (one + two), f"dump: what ran before they were loaded has {early}")
     check(sum(found.values()) > 0.97 * report["weight"] / 1e6, f"dump: functions have {sum(found.values()) * 1e6 / report['weight']:.1%}")

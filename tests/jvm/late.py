@@ -7,7 +7,7 @@ from tailor_env import all_accounted, at_least, check, sampling_denied, skip, un
 if reason := sampling_denied():
     skip(reason)
 
-# Three times so many ms of CPU time, one after the other; samples wait for 200 ms. The program runs for longer than all of them.
+# Three times this many ms of CPU time, one after the other; samples wait for 200 ms. The program runs for longer than all of them.
 FLAGS = (f"-agentpath:{LATE_EVENTS}=700",)
 
 

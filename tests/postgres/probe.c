@@ -2,7 +2,7 @@
 // tailor_pg_probe: functions that know which plan node evaluates them, for tests of tailor_pg.
 //
 //   probe(k, x)        returns x. Checks that the slot names a node whose expressions hold probe(k, ...)
-//   burn(x, turns)     returns x, after so many turns of a loop, about 1 ns each
+//   burn(x, turns)     returns x, after this many turns of a loop, about 1 ns each
 //   burnt_ns()         the CPU time that went into burn() since the last call
 //   stolen_ns()        the time since the last call in which burn() had a CPU that the host did not run: the
 //                      thread's clock leaves it out, and a timer does not

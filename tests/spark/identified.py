@@ -12,7 +12,7 @@ import tempfile
 from spark_env import JAR, command, environment, record
 from tailor_env import BIN, at_least, check, sampling_denied, skip, until_enough
 
-QUERIES = ("window",)  # most of its time is in code that was not generated, which only stacks tell apart
+QUERIES = ("window",)  # most of its time is in code that was not generated, whose owners only stacks show
 OUTSIDE = "Spark task, outside of generated code"
 # Whose the samples of each execution are. Once HotSpot has compiled the code: of each query the later half.
 OWNERS = """WITH runs AS (SELECT pid, execution, substr(plan_name, instr(plan_name, ': ') + 2) AS query,

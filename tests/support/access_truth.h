@@ -27,7 +27,7 @@ struct AccessTally {
 std::vector<TracedInstruction> instructions_of(std::span<const std::byte> code, std::uint64_t base);
 
 // Steps whose last access was before the run began are no samples. `stale`: for the broken twin, each sample
-// is given the registers of the step so many before.
+// is given the registers of the step that lies so far before.
 AccessTally judge_accesses(std::span<const TracedRun> runs, std::span<const std::byte> code,
                            std::uint64_t base, std::size_t stale = 0);
 

@@ -19,7 +19,7 @@ inline constexpr ProcessId kSampleProcess{4242, 777};
 inline constexpr PlanId kSamplePlan = 1;
 inline constexpr CodeId kSampleCode = 2;
 inline constexpr ExecutionHandle kSampleExecution = 3;
-inline constexpr std::size_t kSamplesOfRound = 16;  // give_profile() makes so many
+inline constexpr std::size_t kSamplesOfRound = 16;  // as many as give_profile() makes
 inline constexpr TimeNs kSampleStart = 1'000'000'000;
 
 // A sample in generated code, of IR component `ir` (0: none).

@@ -20,7 +20,7 @@ class SortTranslator final : public Translator {
       : Translator(c, sort, consumer, place), layout_(0), name_(fmt::format("less_{}", sort.id)) {
     for (const Iu* iu : sort.outputs) layout_.add(iu);
     for (const Sort::Key& key : as<Sort>(sort).keys) layout_.add(key.iu);
-    // Never of no size: rows are told apart by their addresses.
+    // Never of no size: each row needs an address of its own.
     if (layout_.size() == 0) layout_.add_bytes(8, 8);
   }
 

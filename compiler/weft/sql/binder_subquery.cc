@@ -76,7 +76,7 @@ ExprPtr StatementBinder::mark_subquery(const ast::Expr& e, const Context& contex
   check_visible(*bound.root, e.location, context);
   if (failed_) return make_constant(Value::boolean(false));
   std::vector<ExprPtr> condition = membership(e, bound, e.negated, context);
-  // Where the value itself is used, false and null would have to be told apart.
+  // Where the value itself is used, false and null would have to differ.
   for (const ExprPtr& conjunct : condition) {
     if (!context.is_condition && (conjunct->type.nullable || conjunct->kind() == ExprKind::kOr)) {
       return fail(e.location,

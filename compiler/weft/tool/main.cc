@@ -59,7 +59,7 @@ bool daemon_listens(std::string_view path) {
   int probe = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (probe < 0) return false;
   int refused = ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  // EAGAIN: so many engines start at once that the queue of the socket is full.
+  // EAGAIN: the queue of the socket is full, because many engines start at once.
   bool listens = refused == 0 || errno == EAGAIN;
   ::close(probe);
   return listens;

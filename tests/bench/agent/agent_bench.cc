@@ -58,7 +58,7 @@ void execution(benchmark::State& state) {
 }
 BENCHMARK(execution)->Setup(start_agent)->Iterations(50'000);
 
-// A code object of so many bytes, loaded and unloaded: the copy into the queue.
+// A code object of this many bytes, loaded and unloaded: the copy into the queue.
 void code_load(benchmark::State& state) {
   tailor::v1::CodeObject code;
   code.set_base(4096);

@@ -67,7 +67,7 @@ class CallTimes {
   std::map<std::string, std::vector<std::int64_t>> times_;
 };
 
-// Operators that read each other, each with a text, so that the plan has about so many bytes.
+// Operators that read each other, each with a text, so that the plan has about this many bytes.
 tailor::v1::Plan plan_of(std::size_t bytes) {
   tailor::v1::Plan plan;
   plan.set_name("storm");

@@ -37,7 +37,7 @@ void drain_idle(benchmark::State& state) {
 }
 BENCHMARK(drain_idle);
 
-// A code object with so many rows, as a compiled query has them: decoded and checked.
+// A code object with this many rows, as a compiled query has them: decoded and checked.
 void parse_code(benchmark::State& state) {
   v1::AgentMessage message;
   v1::CodeObject& code = *message.mutable_code_load();

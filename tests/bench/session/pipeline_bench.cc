@@ -58,7 +58,7 @@ void attributed(benchmark::State& bench) {
 }
 BENCHMARK(attributed)->Unit(benchmark::kMillisecond);
 
-// Added up as a report does it: by execution, component and everything else it tells apart.
+// Added up as a report does it: by execution, component and everything else that it shows by itself.
 void aggregated(benchmark::State& bench) {
   load();
   std::optional<query::Profile> profile;

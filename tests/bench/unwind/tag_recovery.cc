@@ -1,4 +1,4 @@
-// How tags are found again that a library put aside: by call frame information, which is what the daemon
+// How tags are found again that a library saved: by call frame information, which is what the daemon
 // does, and by a scan of the stack for a word that fits, which it therefore does not do. The truth is known:
 // this program runs C and C++ library calls under a tag in r15 that changes with every call, samples itself
 // by a signal, and notes the tag that was on. Prints, per kind of work and in all: samples, how many had the

@@ -80,7 +80,7 @@ for backend in BACKENDS:
     check(0.95 < inside["in_operators"] / inside["samples"] <= 1, f"{backend}: nodes have nearly all samples of the execution")
     # Those of the nodes are counted wherever they were taken, a few before or after the execution's marks.
     check(0.95 < sum(share.values()) < 1.02, f"{backend}: added up they are {sum(share.values()):.1%}")
-    # flow_add is one function with two owners; only the tag can tell them apart.
+    # flow_add is one function with two owners; only the tag says for which of them it works.
     tagged = {op["name"]: op["by"]["tag"] for op in operators(report) if op["by"].get("tag")}
     check({"Scatter", "Delta"} <= set(tagged), f"{backend}: the shared helper's samples went to both owners: {tagged}")
     check(tagged["Scatter"] > tagged["Delta"], f"{backend}: more to the one that calls it more often")

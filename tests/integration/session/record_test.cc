@@ -249,7 +249,7 @@ TEST_P(RecordBy, FaultsGoToTheTaskThatCausedThem) {
   });
 }
 
-// Time of samples in executions by task, and how much of it is known by a tag that was put aside.
+// Time of samples in executions by task, and how much of it is known by a tag that was saved.
 struct SavedShares {
   std::map<int, double> of_task;
   double all = 0, unwound = 0;

@@ -2,7 +2,7 @@
 // read after every single instruction of programs in libc, libstdc++ and a JVM, are given to the daemon's own
 // rule.
 //
-// TAILOR_STEPS says how many instructions are stepped in each program; `full` steps so many that the bound is
+// TAILOR_STEPS says how many instructions are stepped in each program; `full` steps enough to have the bound
 // below 1e-6 by the recorded values alone.
 #include <gtest/gtest.h>
 #include <signal.h>

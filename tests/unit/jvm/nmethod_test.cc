@@ -17,7 +17,7 @@ VmField of_blob(const char* field, const char* kind, std::int64_t offset) {
   return {"CodeBlob", field, kind, offset, 0};
 }
 
-// The level has this type, of so many bytes.
+// The level has this type, of this many bytes.
 std::vector<VmField> fields(const char* level_kind, std::uint32_t level_bytes) {
   return {of_blob("_code_begin", "address", kCodeBegin),
           of_blob("_code_end", "address", kCodeEnd),

@@ -1,5 +1,5 @@
-// Files without a build id are told apart by what they are: code, names, headers; not by when or how they
-// were written.
+// Files without a build id differ by what they are: code, names, headers; not by when or how they were
+// written.
 #include "daemon/os/content_id.h"
 
 #include <elf.h>

@@ -162,7 +162,7 @@ class TwoParts {
     if (state == State::kJoin || state == State::kSystemCall) return kCode + 40;
     return kLibrary + 8 * static_cast<std::uint64_t>(state);
   }
-  // Whose tag is where the engine keeps it, kNobody: something else is there, or nothing.
+  // The owner of the tag where the engine keeps it; kNobody: something else is there, or nothing.
   Owner tag_at(State state) const {
     if (state == State::kShared || state == State::kSharedKernel) return kOwners[static_cast<int>(state)];
     // A library does not touch the slot of a thread.

@@ -46,7 +46,7 @@ void give_executions(profile::ProfileSink& sink, int executions) {
   sink.on_watermark(time);
 }
 
-// The answers of a report file of so many executions.
+// The answers of a report file of this many executions.
 Json responses_of(int executions) {
   const std::string path = testing::TempDir() + "/serve_bundle_test.tailor";
   std::ofstream(path) << test::profile_bytes(

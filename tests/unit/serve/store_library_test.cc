@@ -369,7 +369,7 @@ TEST_F(StoreLibraryTest, WhatOneMayNotSeeDoesNotExist) {
   EXPECT_EQ((*last)["id"], std::string(32, '1'));
 }
 
-// A list keeps what it shows, and not more than so many bytes of it.
+// A list keeps what it shows, up to a number of bytes.
 TEST_F(StoreLibraryTest, LongLabelsMakeAPageShorterAndLoseNothing) {
   constexpr int kExecutions = 40;
   give([](profile::ProfileSink& sink) {

@@ -10,7 +10,7 @@ using std::chrono::seconds;
 
 class LogLimiterTest : public testing::Test {
  protected:
-  // How many of so many lines are written, all of them about `source` and at one time.
+  // How many of these lines are written, all of them about `source` and at one time.
   int written(std::int64_t source, int lines, LogLimiter::Clock::duration after = {}) {
     int count = 0;
     for (int i = 0; i < lines; ++i) count += limiter.may(source, start + after, suppressed) ? 1 : 0;

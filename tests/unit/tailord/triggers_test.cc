@@ -41,7 +41,7 @@ class TriggersTest : public testing::Test {
     record.error = error;
     triggers.on_execution(record);
   }
-  // So many runs of the query of 10 ms each, the last one over at the time that is given back.
+  // Runs of the query, of 10 ms each, the last one over at the time that is given back.
   TimeNs runs(int count, TimeNs at = 0) {
     for (int i = 0; i < count; ++i, at += 20 * kMs) {
       begin(kOne, ++handle_, at);

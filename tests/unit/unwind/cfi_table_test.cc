@@ -172,7 +172,7 @@ std::vector<std::byte> table_of_rows(std::uint32_t rows) {
   return bytes;
 }
 
-// Whose stack pointer is what the row says.
+// Whether the stack pointer follows as the row says.
 bool steps(const CfiTable& table, std::uint32_t row, CfiWork& work) {
   const std::uint64_t above = 8 + 16 * std::uint64_t{row};
   std::vector<std::byte> stack(above);

@@ -58,7 +58,7 @@ TEST(FlameFunctions, OfSomeSamples) {
   EXPECT_DOUBLE_EQ(report.root.samples, 1);
 }
 
-// Where a library has no symbols, addresses are what tells its samples apart.
+// Where a library has no symbols, its samples differ by their addresses.
 TEST(FlameFunctions, AddressesAreInTheirFile) {
   const FlameReport report = report_of(called(), {}, "operator,address");
   const FlameNode& join = child(report.root, "Hash join");

@@ -10,7 +10,7 @@ using Guest = ConnectionShares::Guest;
 
 const Guest kRoot{Door::kSocket, "0", true};
 
-// As many as get in, of so many that try.
+// How many get in, of those that try.
 std::size_t fill(ConnectionShares& shares, const Guest& guest, int tries, int first) {
   std::size_t in = 0;
   for (int i = 0; i < tries; ++i) {

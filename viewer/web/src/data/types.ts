@@ -233,7 +233,7 @@ export interface CallTreeColumns {
   weight: number[];
   self_samples: number[];
   self_weight: number[];
-  merged: number[]; // of the rest: so many nodes
+  merged: number[]; // of the rest: how many nodes it stands for
 }
 
 export interface LeftOut {

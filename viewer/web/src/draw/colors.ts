@@ -1,4 +1,4 @@
-// Colours of owners. Hues are those of Okabe and Ito, which readers with any colour vision tell apart; beyond them the
+// Colours of owners. Hues are those of Okabe and Ito, which differ for readers with any colour vision; beyond them the
 // same hues come lighter or darker. Colour never stands alone: names and numbers are beside it.
 import type { Owner } from "../model/owners.ts";
 import type { Theme } from "../state/theme.ts";

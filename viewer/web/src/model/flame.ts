@@ -1,5 +1,5 @@
 // pipeline > operator > task > line as a tree of sums. Where a sample has several owners on a level, what lies below
-// that level cannot be told apart by owner: it stays with the owner, as "shared code".
+// that level has no single owner: it stays with the owner, as "shared code".
 import type { PlanRow, Profile } from "../data/types.ts";
 import { name as clean } from "./format.ts";
 import type { Owners } from "./owners.ts";

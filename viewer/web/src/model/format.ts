@@ -24,7 +24,7 @@ export function duration(ns: number): string {
   return `${ns.toFixed(0)} ns`;
 }
 
-// A moment, as fine as it is told apart from another one `step` ns later.
+// A moment, as fine as it takes to differ from another one `step` ns later.
 export function moment(ns: number, step: number): string {
   if (!Number.isFinite(ns)) return "–";
   const size = Math.abs(ns);

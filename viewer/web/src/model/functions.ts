@@ -107,7 +107,7 @@ export function treeOf(columns: CallTreeColumns, infos: FunctionInfo[]): CallNod
     parent?.children.push(node);
   });
   const root = nodes[0] ?? { key: "", kind: "all", name: "all samples", info: null, weight: 0, samples: 0, self: { samples: 0, weight: 0 }, depth: 0, children: [] };
-  // The dearest first, and the rest last. Two nodes of one path, of functions of one name, are told apart by their place.
+  // The dearest first, and the rest last. Two nodes of one path, of functions of one name, differ by their place.
   for (const node of nodes) {
     node.children.sort((a, b) => Number(a.kind === "rest") - Number(b.kind === "rest") || b.weight - a.weight || (a.name < b.name ? -1 : 1));
     const seen = new Map<string, number>();

@@ -4,7 +4,7 @@ import type { OffCpuRow, ThreadRow } from "../data/types.ts";
 import { isOwnKey, ownAgent } from "./owners.ts";
 import { overlap, type Range } from "./sight.ts";
 
-// Of a thread, so many marks and so many of its longest waits are in an answer.
+// The most marks, and the most of its longest waits, that an answer has of a thread.
 export const mostMarks = 2000;
 
 type Row = OffCpuRow & { key?: string };

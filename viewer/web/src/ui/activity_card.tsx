@@ -25,7 +25,7 @@ const mostSingle = 200; // samples in sight; of more the boxes have no room
 // Which lanes there are to choose from, and which are chosen.
 export function laneKinds(profile: Profile, table: SampleTable | null): { kinds: [LaneBy, string][]; by: LaneBy } {
   const kinds: [LaneBy, string][] = isPlanless(profile) ? [] : [["operator", "Operators"], ["pipeline", "Pipelines"]];
-  if (!table?.slice) kinds.push(["thread", "Threads"]); // slices do not tell them apart
+  if (!table?.slice) kinds.push(["thread", "Threads"]); // slices do not say which thread
   return { kinds, by: kinds.find(([kind]) => kind === route.value.state["lanes"])?.[0] ?? kinds[0]?.[0] ?? "operator" };
 }
 

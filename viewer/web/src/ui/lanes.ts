@@ -1,4 +1,4 @@
-// What the charts of an execution tell apart: operators, pipelines or threads, each with its cost in the chosen part.
+// What the charts of an execution show one by one: operators, pipelines or threads, each with its cost in the chosen part.
 import { ownerColor, palette, shadeColor } from "../draw/colors.ts";
 import { name as clean } from "../model/format.ts";
 import { planOfPipeline } from "../model/owners.ts";
@@ -19,7 +19,7 @@ export interface Lane {
   hatched: boolean;
   selected: boolean;
   share: Shared;
-  inAll: Shared | null; // of the whole view; null: not told apart there
+  inAll: Shared | null; // of the whole view; null: it has none of its own there
   choose: () => void;
 }
 
@@ -89,7 +89,7 @@ function ownerLanes(view: PageView): Lane[] {
   return lanes;
 }
 
-// Where nothing tells samples apart that are not there one by one.
+// Where nothing says of which lane samples are, as they are not there one by one.
 function allLane(view: PageView): Lane {
   const owners = [...view.whole.owners.keys()];
   return {

@@ -70,7 +70,7 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
   }, [view.sight?.from, view.sight?.to, rows]);
   const hover = hoverIn(pointer, domain);
   const samples = view.tableOf(domain);
-  const fine = samples?.slice ? null : samples; // what tells threads apart
+  const fine = samples?.slice ? null : samples; // what says which thread
   const pipelines = useMemo(() => {
     const names = new Set<string>();
     for (const row of rows) for (const mark of row.marks) if (mark.kind === "pipeline") names.add(String(mark.id));
@@ -230,7 +230,7 @@ function drawBusy({ g, width }: Pen, lane: Float64Array, top: number, full: numb
   g.fill();
 }
 
-// Of the chosen part, whatever the thread. Null: not told apart.
+// Of each thread in the chosen part. Null: not known by thread.
 function costOfThreads(view: PageView): Map<number, { samples: number; weight: number }> | null {
   const table = view.table;
   if (!table || table.slice) return null;
