@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """Plain English, as far as a program can see: no sentence of the docs has more than 30 words, and neither docs nor comments use
 phrases that readers stumble over. Code and what stands in brackets do not count as words.
-
-Files that had such places when the check came are in .dev/words_allowed, with their number. It may only get smaller:
-`check_words.py --update` writes what is left, and refuses to write more.
 """
 import pathlib
 import re
@@ -19,7 +16,6 @@ PHRASES = {
     re.compile(r"(?:^|[.:;] )(?:Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b|Whoever\b|Who (?:asks|keeps|has|sees|knows)\b)"):
         "name the subject: a user who ..., a process that ...",
 }
-ALLOWED = pathlib.Path(".dev/words_allowed")
 SOURCES = (".cc", ".h", ".c", ".py", ".ts", ".tsx", ".sh")
 
 
@@ -71,24 +67,20 @@ def phrases(name, text):
 
 def main() -> int:
     files = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split()
-    allowed = dict(line.rsplit(" ", 1) for line in ALLOWED.read_text().splitlines()) if ALLOWED.exists() else {}
-    bad, left = [], {}
+    bad, checked = [], 0
     for name in files:
         path = pathlib.Path(name)
         is_page = name.endswith(".md") and name != "CHANGELOG.md"
         if not path.exists() or not (is_page or name.endswith(SOURCES)) or name == ".dev/check_words.py":
             continue
         text = path.read_text(errors="replace")
-        found = list(phrases(name, text)) + (list(long_sentences(name, text)) if is_page else [])
-        if len(found) > int(allowed.get(name, 0)):
-            bad += found
-        if found:
-            left[name] = len(found)
-    if "--update" in sys.argv and (not allowed or not bad):
-        ALLOWED.write_text("".join(f"{name} {count}\n" for name, count in sorted(left.items())))
+        checked += 1
+        bad += phrases(name, text)
+        if is_page:
+            bad += long_sentences(name, text)
     for line in bad:
         print(line)
-    print(f"{sum(left.values())} known places in {len(left)} files; {len(bad)} others to write more plainly")
+    print(f"{checked} files checked, {len(bad)} places to write more plainly")
     return 1 if bad else 0
 
 
