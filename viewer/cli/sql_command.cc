@@ -144,10 +144,11 @@ Result<SqlTables> history_tables(const SqlOptions& options) {
   const Choice& choice = options.view.choice;
   const FilterOptions& by = choice.filter;
   const bool of_samples = !choice.what.empty() || choice.has_last || !choice.execution.empty() ||
-                          !by.process.empty() || !by.labels.empty() || !by.longer_than.empty() ||
-                          !choice.process.empty() || !choice.source.empty() || choice.from_ns ||
-                          choice.to_ns || !choice.iteration.empty() || !choice.loop.empty() ||
-                          options.view.thread || options.view.pipeline || options.view.op;
+                          !by.process.empty() || !by.cgroup.empty() || !by.labels.empty() ||
+                          !by.longer_than.empty() || !choice.process.empty() || !choice.source.empty() ||
+                          choice.from_ns || choice.to_ns || !choice.iteration.empty() ||
+                          !choice.loop.empty() || !choice.iterations_from.empty() || options.view.thread ||
+                          options.view.pipeline || options.view.op;
   if (of_samples)
     return invalid(
         "the tables history_... are of the daemon's store; --since, --until and --fingerprint say what of "

@@ -300,9 +300,11 @@ Status fill_samples(sqlite3* db, const serve::View& view, const query::SampleCol
   return table.done();
 }
 
+// All but `damage`, which is of sums where these are read.
 bool is_of_samples(std::string_view table) {
-  constexpr std::string_view kTables[] = {"executions", "damage",        "plans", "components", "operators",
-                                          "regions",    "memory_ranges", "cells", "owners",     "samples"};
+  constexpr std::string_view kTables[] = {"executions", "processes", "plans",           "components",
+                                          "operators",  "regions",   "memory_ranges",   "cells",
+                                          "owners",     "samples",   "operator_samples"};
   return std::ranges::find(kTables, table) != std::end(kTables);
 }
 

@@ -6,8 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "daemon/query/reports/function_report.h"
 #include "tests/support/called_profile.h"
@@ -197,8 +200,9 @@ TEST(SqlTables, SumsOfAStoreAreTables) {
   sums.queries[{1000, "beef"}] = {"other", "select ?"};
   const auto all = SqlTables::make(sums, "", {});
   ASSERT_TRUE(all) << all.error().message;
-  EXPECT_THAT(rows_of(*all, "SELECT since_s, hours, owner, plan, id, samples, weight, kernel, inferred FROM "
-                            "history_costs ORDER BY since_s"),
+  EXPECT_THAT(rows_of(*all,
+                      "SELECT since_s, hours, owner, plan, id, samples, weight, kernel, inferred FROM "
+                      "history_costs ORDER BY since_s"),
               ElementsAre("86400 24 operator NULL 3 0 7 NULL NULL",
                           "180000 1 operator 000000000000abcd 3 2.5 1e+06 500000 0"));
   EXPECT_THAT(rows_of(*all, "SELECT uid, executions, failed, elapsed_sum, elapsed_max FROM history_runs"),
@@ -221,11 +225,32 @@ TEST(SqlTables, AStatementSaysWhetherItReadsSumsOrSamples) {
   EXPECT_TRUE(both.history && both.samples);
 }
 
+TEST(SqlTables, EachTableIsOfSumsOrOfSamples) {
+  const std::string schema = SqlTables::schema();
+  std::size_t tables = 0;
+  for (const std::string_view word : {"CREATE TABLE ", "CREATE VIEW "}) {
+    for (std::size_t at = schema.find(word); at != std::string::npos; at = schema.find(word, at + 1)) {
+      const std::size_t begin = at + word.size();
+      const std::string table = schema.substr(begin, schema.find_first_of(" (", begin) - begin);
+      for (const std::string& what : {std::string("*"), std::string("count(*)")}) {
+        const auto reads = SqlTables::reads("SELECT " + what + " FROM " + table);
+        ASSERT_TRUE(reads) << table;
+        if (table == "damage") {
+          EXPECT_FALSE(reads->samples || reads->history) << "it is of either";
+        } else {
+          EXPECT_NE(reads->samples, reads->history) << what << " of " << table;
+        }
+      }
+      ++tables;
+    }
+  }
+  EXPECT_GE(tables, 20u);
+}
+
 TEST(SqlTables, TheSchemaIsThatOfTheTables) {
   const std::string schema = SqlTables::schema();
-  for (const char* each :
-       {"TABLE samples", "TABLE function_names", "VIEW functions", "VIEW function_samples",
-        "TABLE history_costs"})
+  for (const char* each : {"TABLE samples", "TABLE function_names", "VIEW functions", "VIEW function_samples",
+                           "TABLE history_costs"})
     EXPECT_NE(schema.find(each), std::string::npos) << each;
 }
 
