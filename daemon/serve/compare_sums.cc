@@ -66,11 +66,12 @@ SummedSide side_of(const QueryInSums& asked, const SummedEvent& event) {
     if (key.fingerprint != asked.fingerprint || key.source != event.first || key.unit != event.second)
       continue;
     side.all.add(sum);
+    // Generated code that no operator owns is of a plan, too.
+    if (key.what == store::CostOf::kOperator || key.plan.value_or(0) != 0) side.plans.insert(key.plan);
     switch (key.what) {
       case store::CostOf::kOperator:
         side.operators[{key.id, key.name, key.kind}].add(sum);
         side.of_operators.add(sum);
-        side.plans.insert(key.plan);
         break;
       case store::CostOf::kComponent:
         side.components.add(sum);
@@ -81,12 +82,17 @@ SummedSide side_of(const QueryInSums& asked, const SummedEvent& event) {
     }
   }
   for (const auto& [key, run] : asked.sums.runs) {
-    if (key.fingerprint == asked.fingerprint) side.executions += run.executions;
+    if (key.fingerprint == asked.fingerprint) profile::add_bounded(side.executions, run.executions);
   }
   for (const auto& [key, names] : asked.sums.queries) {
     if (key.fingerprint == asked.fingerprint) side.plan_name = names.name;
   }
   return side;
+}
+
+// A side without a sample in a plan ran one all the same.
+bool knows_plans(const SummedSide& side) {
+  return !side.plans.empty() && !side.plans.contains(std::nullopt);
 }
 
 query::Amount amount_of(const store::CostSum& sum) {
@@ -133,7 +139,7 @@ class SumsMatcher {
   // `by_number`: both sides have one plan, the same.
   explicit SumsMatcher(bool by_number) : by_number_(by_number) {}
 
-  void add(const SummedSide& side, std::optional<store::CostSum> MatchedSums::*where) {
+  void add(const SummedSide& side, std::optional<store::CostSum> MatchedSums::* where) {
     for (const auto& [op, sum] : side.operators) {
       const auto& [id, name, kind] = op;
       const SummedOperator key =
@@ -194,7 +200,7 @@ Result<query::Comparison> compare_sums(const QueryInSums& a, const QueryInSums& 
   out.b = sums_report(right, *event);
   out.executions_a = left.executions;
   out.executions_b = right.executions;
-  out.plans_known = !left.plans.contains(std::nullopt) && !right.plans.contains(std::nullopt);
+  out.plans_known = knows_plans(left) && knows_plans(right);
   out.same_plan = out.plans_known && left.plans == right.plans;
   out.intervals_known = left.all.detailed() && right.all.detailed();
   SumsMatcher matcher(out.same_plan && left.plans.size() == 1);

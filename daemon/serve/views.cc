@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/profile/cgroup.h"
 #include "daemon/query/json/accounting_json.h"
 #include "daemon/query/json/iterations_json.h"
@@ -151,10 +152,9 @@ namespace {
 Json side_json(const std::optional<query::ComparedSide>& side) {
   if (!side) return nullptr;
   // Sums know the operator, and no plan of a process.
-  Json out = {{"key", side->plan == 0
-                          ? Json()
-                          : Json(query::operator_key(side->process, side->plan, side->row.id))},
-              {"id", side->row.id}};
+  Json out = {
+      {"key", side->plan == 0 ? Json() : Json(query::operator_key(side->process, side->plan, side->row.id))},
+      {"id", side->row.id}};
   query::add_cost(out, side->row.cost);
   return out;
 }
@@ -182,7 +182,7 @@ std::uint64_t executions_of(const View& view, const std::set<query::InProcess<Pl
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {
     if (plans.contains({execution.process, execution.plan}) &&
         query::selected(view.selection, execution.process, execution.handle))
-      out += profile::runs_of(execution);
+      profile::add_bounded(out, profile::runs_of(execution));
   }
   return out;
 }
@@ -235,9 +235,29 @@ Json compared_json(const query::Comparison& both) {
 
 }  // namespace
 
+namespace {
+
+// Sums do not know what of a cost is shared. Those of an older version do not know more.
+void leave_out_unknown(const query::Comparison& both, Json& row) {
+  for (const char* side : {"a", "b"}) {
+    Json& cost = row[side];
+    if (!cost.is_object()) continue;
+    cost["shared_weight"] = nullptr;
+    if (both.intervals_known) continue;
+    for (const char* key : {"share_low", "share_high", "kernel_weight", "inferred_weight"})
+      cost[key] = nullptr;
+  }
+  if (!both.intervals_known) row["significant"] = nullptr;
+}
+
+}  // namespace
+
 Json sums_comparison_json(const query::Comparison& both) {
   Json out = {{"a", Json::object()}, {"b", Json::object()}, {"sums", true}};
   out.update(compared_json(both));
+  for (const char* rows : {"operators", "rest"}) {
+    for (Json& row : out[rows]) leave_out_unknown(both, row);
+  }
   return out;
 }
 
@@ -297,9 +317,8 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
   out["tags"] = !e.tags_off;
   out["rows"] = e.rows_known ? Json(e.rows) : Json();
   if (e.added != nullptr)
-    out["added_runs"] = {{"runs", e.added->runs},
-                         {"failed", e.added->failed},
-                         {"elapsed_ns", elapsed_json(run_sum_of(e))}};
+    out["added_runs"] = {
+        {"runs", e.added->runs}, {"failed", e.added->failed}, {"elapsed_ns", elapsed_json(run_sum_of(e))}};
   out["error"] = e.error;
   out["labels"] = Json::object();
   for (const auto& [key, value] : e.labels) out["labels"][key] = value;

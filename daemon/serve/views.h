@@ -52,7 +52,8 @@ Result<Json> slices_json(const View& view, std::size_t limit);
 // Fails where the units of both sides differ.
 Result<query::Comparison> comparison(const View& a, const View& b);
 Result<Json> compare_json(const View& a, const View& b);
-// Of sums (compare_sums.h), for programs: the same keys, without what only samples have.
+// Of sums (compare_sums.h), for programs: the same keys, without what only samples have. Null is what the
+// sums do not know.
 Json sums_comparison_json(const query::Comparison& both);
 
 // A row of a list of executions. `process` may be null: then the process is not described.

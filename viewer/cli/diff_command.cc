@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/cell.h"
 #include "daemon/query/load/damage.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/compare_sums.h"
@@ -99,11 +100,13 @@ Result<store::Summary> sums_of_side(serve::Library& library, const serve::Execut
     return internal(fmt::format("{}: no condition of --fail-if can be judged on damaged samples. {}", text,
                                 query::damage_text(damage.read, damage.loss)));
   std::uint64_t unwritten = 0;
-  for (const auto& [hour, loss] : sums->losses) unwritten += loss.unwritten;
+  for (const auto& [hour, loss] : sums->losses) profile::add_bounded(unwritten, loss.unwritten);
   // What is missing looks like a change, and what grew may be missing.
   if (judged && unwritten > 0)
     return internal(fmt::format(
         "{}: no condition of --fail-if can be judged: {} samples of that time are missing", text, unwritten));
+  if (unwritten > 0)
+    warn(fmt::format("{}: {} samples of that time are missing in its sums", text, unwritten));
   return sums;
 }
 

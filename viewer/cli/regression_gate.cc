@@ -88,7 +88,9 @@ Result<Condition> parse_condition(std::string_view text) {
 
 Verdict judge(const Condition& condition, const query::Comparison& both, double a_parts, double b_parts) {
   const bool is_plan = condition.of == Condition::Of::kPlan;
-  if (is_plan ? !both.plans_known : !both.intervals_known)
+  if (is_plan && !both.plans_known)
+    return {"", "the samples are gone, and their sums do not say of which plan"};
+  if (!is_plan && !both.intervals_known)
     return {"", "the samples are gone, and an older version summed them up"};
   if (is_plan) return {both.same_plan ? "" : "the plans differ", ""};
   const auto tested = [&](const std::string& name, const query::Share95& a, const query::Share95& b) {

@@ -38,9 +38,9 @@ struct Comparison {
   // Of the plans that are compared, with samples or without: what costs of one execution are parts of.
   // compare() knows those with samples only; 0: none is known.
   std::uint64_t executions_a = 0, executions_b = 0;
-  bool same_plan = false;                   // the trees of operators are the same
+  bool same_plan = false;  // the trees of operators are the same
   // Whether the plans are the same, and how sure costs are. False only where sums are compared
-  // (serve/compare_sums.h), and some of them are of an older program, or of several plans.
+  // (serve/compare_sums.h), and some of them are of an older program, of several plans or of none.
   bool plans_known = true, intervals_known = true;
   std::vector<ComparedOperator> operators;  // in the order of a's tree; what is new after it
   std::vector<ComparedRest> rest;           // with `operators` everything of both sides

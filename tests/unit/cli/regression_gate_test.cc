@@ -129,7 +129,7 @@ TEST(Gate, WhatOlderSumsDoNotSayIsNotJudged) {
   both.intervals_known = both.plans_known = false;
   for (const char* condition : {"total>5%", "operator>5%", "plan"}) {
     EXPECT_THAT(judged(condition, both).holds, IsEmpty()) << condition;
-    EXPECT_THAT(judged(condition, both).unknown, HasSubstr("older version")) << condition;
+    EXPECT_THAT(judged(condition, both).unknown, HasSubstr("the samples are gone")) << condition;
   }
 }
 

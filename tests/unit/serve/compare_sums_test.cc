@@ -110,7 +110,20 @@ TEST(CompareSums, OperatorsOfOtherPlansMatchByTheirName) {
   const Json json = sums_comparison_json(*both);
   EXPECT_EQ(json["sums"], true);
   EXPECT_EQ(json["same_plan"], false);
-  EXPECT_TRUE(json["operators"][0]["a"]["key"].is_null());
+  const Json& scan = json["operators"][0]["a"];
+  EXPECT_TRUE(scan["key"].is_null());
+  EXPECT_TRUE(scan["shared_weight"].is_null()) << "sums do not know it";
+  EXPECT_TRUE(scan["kernel_weight"].is_number() && scan["share_low"].is_number());
+  EXPECT_TRUE(json["rest"][0]["significant"].is_boolean());
+}
+
+// Whose plan has no sample may have had the same.
+TEST(CompareSums, APlanWithoutSamplesIsNotKnown) {
+  const store::Summary a = summed({{1, "scan", 100}}), b = summed({});
+  const auto both = compare_sums({a, kQuery}, {b, kQuery}, "");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_FALSE(both->plans_known);
+  EXPECT_TRUE(both->intervals_known);
 }
 
 TEST(CompareSums, WhatOlderSumsDoNotSayIsNotKnown) {
@@ -123,7 +136,16 @@ TEST(CompareSums, WhatOlderSumsDoNotSayIsNotKnown) {
   EXPECT_FALSE(both->same_plan);
   EXPECT_FALSE(both->intervals_known);
   EXPECT_EQ(both->b.effective_samples, 0);
-  EXPECT_TRUE(sums_comparison_json(*both)["same_plan"].is_null());
+  const Json json = sums_comparison_json(*both);
+  EXPECT_TRUE(json["same_plan"].is_null());
+  for (const char* rows : {"operators", "rest"}) {
+    for (const Json& row : json[rows]) {
+      EXPECT_TRUE(row["significant"].is_null());
+      for (const char* key : {"share_low", "share_high", "kernel_weight", "inferred_weight"})
+        EXPECT_TRUE(row["b"][key].is_null()) << key;
+      EXPECT_TRUE(row["b"]["weight"].is_number());
+    }
+  }
 }
 
 TEST(CompareSums, NothingIsSaidWhereThereIsNothing) {
