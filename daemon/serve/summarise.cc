@@ -13,8 +13,8 @@
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/load_segments.h"
-#include "daemon/serve/run_sums.h"
 #include "daemon/serve/plan_shape.h"
+#include "daemon/serve/run_sums.h"
 #include "daemon/serve/short_text.h"
 
 namespace tailor::serve {
@@ -134,9 +134,16 @@ class HourSums {
   void add(const query::Cost& cost, const profile::Source& source) {
     const auto [process, execution] = profile_.led_by(cost.own_key.process, cost.own_key.execution);
     const Names::Of& of = names_.of(process, execution);
-    store::CostKey key{
-        hour_, of.uid,      of.fingerprint, store::CostOf::kUnattributed, 0, std::string(cost.reason.key),
-        "",    source.name, source.unit,    kNoPlan};
+    store::CostKey key{hour_,
+                       of.uid,
+                       of.fingerprint,
+                       store::CostOf::kUnattributed,
+                       0,
+                       std::string(cost.reason.key),
+                       "",
+                       source.name,
+                       source.unit,
+                       kNoPlan};
     switch (cost.what) {
       case query::Cost::Class::kPlan:
         return add_owners(cost, key);

@@ -53,7 +53,7 @@ class Compactor {
   store::SummaryWriter summaries_;
   unsigned failures_ = 0;            // in a row
   std::uint64_t retained_hour_ = 0;  // when summaries were looked through last
-  std::string problem_;    // as it was told last
+  std::string problem_;              // as it was told last
   Stop stop_;
   std::mutex mutex_;  // guards:
   store::SummaryRetention retention_;
