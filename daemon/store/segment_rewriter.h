@@ -24,7 +24,7 @@ Result<RewrittenSegment> write_without(const std::string& directory, const Segme
                                        const std::set<ProcessId>& processes, os::Files& files,
                                        const MayGoOn& may_go_on = {});
 
-// Puts the new one in its place, as a whole. Whoever reads the former one goes on with it. Where this fails,
+// Puts the new one in its place, as a whole. A reader of the former one goes on with it. Where this fails,
 // the former one stays, and the new one goes.
 Status replace_with_rewritten(const std::string& directory, const SegmentRow& segment, os::Files& files);
 // Or removes the new one.

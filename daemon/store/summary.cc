@@ -109,7 +109,7 @@ void limit_rows(std::map<CostKey, CostSum>& costs, std::size_t most) {
 }  // namespace
 
 void add(RunSum& to, const RunSum& from) {
-  // Engines may say any number of runs. How long so many took is then not known, rather than of some.
+  // Engines may say any number of runs. Then their elapsed times are not known, rather than those of some.
   const bool fits = from.executions <= UINT64_MAX - to.executions;
   profile::add_bounded(to.executions, from.executions);
   profile::add_bounded(to.failed, from.failed);
