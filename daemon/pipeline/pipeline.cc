@@ -21,6 +21,7 @@ Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
       lives_(sink_, table_, accounts_, messages_, mappings_),
       sorter_(options_.most_pending),
       kernel_code_(sink_),
+      losses_(accounts_, mappings_, kernel_code_, problems_),
       samples_(sink_, table_, accounts_, messages_.waits(), off_cpu_, options_.slot_states) {}
 
 void Pipeline::on_recording(const profile::RecordingInfo& info) {
@@ -72,7 +73,7 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
   // Only PEBS events are opened under perf's own clock.
   if (layout->clock == capture::RecordClock::kPerf) pebs_watch_.add(layout->ring, decoded_);
   adopt_nameless(*layout, decoded_.batch);
-  count_losses(*layout, decoded_.batch);
+  losses_.take(*layout, decoded_.batch, round_, now_);
   newest_of_chunk_ = kTimeMin;
   for (const capture::Arrival& arrival : decoded_.order) {
     newest_ = std::max(newest_, arrival.time);
@@ -98,20 +99,13 @@ void Pipeline::on_round(TimeNs horizon) {
 
 void Pipeline::on_ring_closed(capture::RingIndex ring) {
   rings_.close(ring);
-  count_gaps(throttle_gaps_.close(ring, now_));
+  losses_.ring_closed(ring, now_);
   pebs_watch_.forget(ring);
 }
 
-// Samples of others that the reader removed were received too, and belong to none of ours. Waits of children
-// whose parent alone is known to be sampled stay until nothing is sampled.
+// Waits of children whose parent alone is known to be sampled stay until nothing is sampled.
 void Pipeline::on_capture_ended(const CaptureEnded& event) {
-  if (event.records_filtered != 0) {
-    profile::Accounting& nobodys = accounts_.of(nullptr);
-    nobodys.received += event.samples_filtered;
-    nobodys.filtered += event.samples_filtered;
-    nobodys.records_filtered += event.records_filtered;
-  }
-  if (event.broken_rings != 0) accounts_.of(table_.find(event.process)).broken_rings += event.broken_rings;
+  losses_.capture_ended(event, table_.find(event.process));
   if (event.goes_on) return;
   const std::int32_t pid = rings_.may_sample() ? event.process.pid : capture::OffCpuTracker::kAllProcesses;
   cuts_.push_back({pid, event.time});
@@ -241,54 +235,6 @@ profile::Accounting Pipeline::total() {
   profile::add(total, table_.forgotten());
   table_.for_each([&](const ProcessEntry& entry) { profile::add(total, entry.accounting); });
   return total;
-}
-
-// Losses belong to the process whose ring it is, whoever ran when the kernel noticed.
-void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Batch& batch) {
-  ProcessEntry* entry = nullptr;
-  TimeNs before = round_;  // the last record that is not lost: what was lost is newer
-  for (const capture::Event& event : batch.events) {
-    const bool loss = event.kind == capture::Kind::kLost || event.kind == capture::Kind::kLostSamples ||
-                      event.kind == capture::Kind::kThrottle;
-    count_gaps(throttle_gaps_.add(layout, event));
-    if (!loss) {
-      before = std::max(before, event.time);
-      continue;
-    }
-    if (layout.pid == capture::kOfKernelCode) {
-      // Its records are no samples: names are missing, and that is said.
-      kernel_code_.lost(event.time);
-      problems_.add({}, "records of code that the kernel loaded were lost");
-      continue;
-    }
-    if (layout.shared) {
-      // No sample was lost, but this process may have mapped something meanwhile.
-      if (const ProcessEntry* of = accounts_.owner(layout.pid, now_))
-        mappings_.lost(of->id(), before == kTimeMin ? event.time : std::min(before, event.time));
-      continue;
-    }
-    if (entry == nullptr && layout.pid > 0) entry = accounts_.owner(layout.pid, now_);
-    profile::Accounting& totals = accounts_.of(entry);
-    profile::CpuLosses& of_cpu = totals.of_cpu(layout.cpu);
-    if (event.kind == capture::Kind::kLost) {
-      totals.lost_ring += event.weight;
-      of_cpu.lost_ring += event.weight;
-    } else if (event.kind == capture::Kind::kLostSamples) {
-      totals.lost_hardware += event.weight;
-      of_cpu.lost_hardware += event.weight;
-    } else {
-      ++totals.throttled;
-      ++of_cpu.throttled;
-    }
-  }
-}
-
-void Pipeline::count_gaps(std::vector<capture::ThrottleGap> ended) {
-  for (const capture::ThrottleGap& gap : ended) {
-    profile::Accounting& totals = accounts_.of(gap.pid > 0 ? accounts_.owner(gap.pid, now_) : nullptr);
-    totals.gap_ns += gap.ns;
-    totals.of_cpu(gap.cpu).gap_ns += gap.ns;
-  }
 }
 
 // What is counted for all rings together.

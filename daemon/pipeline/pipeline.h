@@ -13,12 +13,12 @@
 
 #include "daemon/capture/decode/event_sorter.h"
 #include "daemon/capture/decode/off_cpu.h"
-#include "daemon/capture/decode/throttle_gaps.h"
 #include "daemon/clock/timeline.h"
 #include "daemon/pipeline/accounts.h"
 #include "daemon/pipeline/agent_messages.h"
 #include "daemon/pipeline/input.h"
 #include "daemon/pipeline/kernel_code.h"
+#include "daemon/pipeline/losses.h"
 #include "daemon/pipeline/mappings.h"
 #include "daemon/pipeline/pebs_watch.h"
 #include "daemon/pipeline/problems.h"
@@ -83,7 +83,7 @@ class Pipeline : public Input {
   PipelineStats stats() const;
   // Of all processes, and of what belongs to none.
   profile::Accounting total();
-  // What every connected agent has settled, kTimeMax without one: for whoever waits before a flush.
+  // What every connected agent has settled, kTimeMax without one. A caller of flush() waits for it before.
   TimeNs settled();
   TimeNs horizon() const { return round_; }
   // The latest time of any record so far, kTimeMin without one.
@@ -111,8 +111,6 @@ class Pipeline : public Input {
   struct Leaving;
 
   static void adopt_nameless(const capture::RingLayout& layout, capture::Batch& batch);
-  void count_losses(const capture::RingLayout& layout, const capture::Batch& batch);
-  void count_gaps(std::vector<capture::ThrottleGap> ended);
   void count_overall();
   void take_late(capture::Batch& late);
   bool take_look(TimeNs watermark);
@@ -139,7 +137,7 @@ class Pipeline : public Input {
   capture::EventSorter sorter_;
   capture::OffCpuTracker off_cpu_;
   KernelCode kernel_code_;
-  capture::ThrottleGaps throttle_gaps_;
+  Losses losses_;
   SampleStage samples_;
   struct CutWaits {
     std::int32_t pid = 0;
