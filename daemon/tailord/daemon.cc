@@ -205,7 +205,7 @@ Moment Daemon::moment() {
 
 // Once, and only where a trigger asks for usual times.
 void Daemon::read_past_runs(const Moment& before) {
-  constexpr std::size_t kAtATime = 4'000;
+  static constexpr std::size_t kAtATime = 4'000;
   const bool asked = std::ranges::any_of(
       options_.triggers, [](const TriggerRule& rule) { return rule.slower_than_usual.has_value(); });
   if (!asked || past_runs_ != nullptr) return;
