@@ -1,6 +1,5 @@
 #include "daemon/registration/descriptor_closer.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <map>
@@ -96,10 +95,6 @@ std::shared_ptr<const ArenaView> DescriptorCloser::freed_elsewhere(std::uint32_t
 
 DescriptorCloser::Pending DescriptorCloser::pending(std::uint32_t uid) const {
   return state_->pending(uid);
-}
-
-bool is_memory_file(int fd) {
-  return ::fcntl(fd, F_GET_SEALS) >= 0;
 }
 
 }  // namespace tailor::registration

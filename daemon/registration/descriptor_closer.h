@@ -53,7 +53,4 @@ class DescriptorCloser {
   std::shared_ptr<State> state_;  // of the threads and of mappings too, which may live longer
 };
 
-// What all agents pass. To close one waits for nobody, but may free many pages.
-bool is_memory_file(int fd);
-
 }  // namespace tailor::registration

@@ -1,11 +1,11 @@
 #include "daemon/registration/packet.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/registration/descriptor_closer.h"
 #include "daemon/registration/limits.h"
 
 namespace tailor::registration {
@@ -75,6 +75,10 @@ void discard_unread(int socket) {
   char byte;
   for (int i = 0; i < kMost && ::recv(socket, &byte, sizeof byte, MSG_DONTWAIT) > 0; ++i) {
   }
+}
+
+bool is_memory_file(int fd) {
+  return ::fcntl(fd, F_GET_SEALS) >= 0;
 }
 
 }  // namespace tailor::registration

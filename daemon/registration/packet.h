@@ -30,4 +30,7 @@ Packet receive_packet(int socket);
 // are closed, which may take long.
 void discard_unread(int socket);
 
+// What all agents pass. To close one waits for nobody, but may free many pages.
+bool is_memory_file(int fd);
+
 }  // namespace tailor::registration

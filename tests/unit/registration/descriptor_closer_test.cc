@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "daemon/registration/limits.h"
+#include "daemon/registration/packet.h"
 #include "tests/support/lingering_socket.h"
 #include "tests/unit/registration/server_fixture.h"
 
