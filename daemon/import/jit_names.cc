@@ -13,7 +13,6 @@
 #include "daemon/foreign/foreign_plan.h"
 #include "daemon/formats/jitdump.h"
 #include "daemon/formats/perf_map.h"
-#include "daemon/import/perf_import.h"
 
 namespace tailor::importer {
 namespace {

@@ -13,11 +13,10 @@
 #include "daemon/formats/perf_file.h"
 #include "daemon/import/jit_files.h"
 #include "daemon/import/observing_sink.h"
+#include "daemon/import/perf_import_options.h"
 #include "daemon/profile/sink.h"
 
 namespace tailor::importer {
-
-struct PerfImportOptions;
 
 // One thread; what it is given must outlive it.
 class JitNames {
