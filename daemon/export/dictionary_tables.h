@@ -3,7 +3,10 @@
 
 #include <cstdint>
 
-#include "daemon/export/parquet_tables.h"
+#include "daemon/export/parquet_options.h"
+#include "daemon/export/parquet_table.h"
+#include "daemon/query/load/profile.h"
+#include "proto/base/result.h"
 
 namespace tailor::exporter {
 

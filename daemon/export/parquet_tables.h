@@ -3,22 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
 
+#include "daemon/export/parquet_options.h"
 #include "daemon/export/parquet_table.h"
 #include "daemon/query/load/profile.h"
 #include "daemon/query/sums/costs.h"
 #include "proto/base/result.h"
 
 namespace tailor::exporter {
-
-struct ParquetOptions {
-  std::string producer;  // "tailor version N", N as tailor --version prints it
-  // What makes two executions runs of the same query; "" unknown.
-  std::function<std::string(ProcessId, ExecutionHandle)> fingerprint;
-  std::function<bool(const query::TimedSample&)> keep = {};  // which samples of the selection; empty: all
-};
 
 // Writes all samples of the selection, by time, of every source or of the one that it names, and the
 // dictionaries of the whole profile. `profile` must have been loaded with LoadOptions::keep_samples and
