@@ -10,21 +10,10 @@
 #include "daemon/query/symbols/symbol_cache.h"
 #include "tailor/v1/control.pb.h"
 #include "viewer/cli/blocked_agents.h"
+#include "viewer/cli/finding.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
-
-struct Finding {
-  enum class State {
-    kOk,
-    kNote,     // something is given up
-    kProblem,  // nothing, or something wrong, would be shown
-  };
-  State state = State::kOk;
-  std::string check;   // "timer", "kernel names"
-  std::string found;   // a sentence; may hold hostile names
-  std::string remedy;  // what to do; "" where nothing is to be done
-};
 
 // Opens events on the calling thread, to see whether the kernel lets us. Counts nothing.
 std::vector<Finding> look_at_host(os::Os& os);

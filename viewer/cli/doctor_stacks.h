@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "daemon/query/load/accounting.h"
-#include "viewer/cli/doctor.h"
+#include "viewer/cli/finding.h"
 
 namespace tailor::cli {
 
