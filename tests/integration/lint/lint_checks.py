@@ -18,6 +18,7 @@ FAULTS = [
     ("check_folders.py", "docs/ARCHITECTURE.md", ("| `agent/postgres/` |", "| `agent/elsewhere/` |"), "agent/postgres is not in the table"),
     ("check_folders.py", "viewer/cli/CMakeLists.txt", ("tailor_render tailor_import ", "tailor_render "), "does not link tailor_import"),
     ("check_folders.py", "agent/postgres/walk.c", '#include "plans.h"\n', "agent/postgres: walk uses itself"),
+    ("check_folders.py", "daemon/pipeline/losses.h", '#include "daemon/pipeline/pipeline.h"\n', "daemon/pipeline: losses uses itself"),
     ("check_folders.py", "tests/unit/profile/planted_test.cc", '#include "daemon/session/recorder.h"\n', "tests/unit/profile may not include"),
     ("check_folders.py", "tests/unit/redact/CMakeLists.txt", ("DEPS tailor_redact", "DEPS tailor_base"), "and does not link tailor_redact"),
     ("check_folders.py", "agent/CMakeLists.txt", "target_link_libraries(tailor_agent PRIVATE tailor_session)\n", "agent may not link tailor_session"),
