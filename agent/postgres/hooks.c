@@ -79,7 +79,7 @@ static TailorQuery* new_query(EState* estate) {
 
 static void open_query(QueryDesc* query, uint64 now) {
   TailorPiece piece = tailor_piece_of(query);
-  TailorPlan* plan = tailor_plan_of(query, &piece);
+  TailorPlan* plan = tailor_plan_of(query, &piece, now);
   if (!plan) return;
   TailorQuery* open = new_query(query->estate);
   open->since = now;

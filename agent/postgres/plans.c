@@ -186,12 +186,26 @@ static uint64 hash_of_text(uint64 query_id, const TailorPiece* piece) {
   return query_id == 0 ? tailor_statement_hash(piece) : tailor_first_word(piece);
 }
 
-TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece) {
+/* Ends the sums of plans that run no more. Otherwise their runs are not counted until the session ends. */
+static void end_old_shared_runs(uint64 now) {
+  static uint64 looked = 0;
+  dlist_iter at;
+  if (now - looked <= TAILOR_SHARED_CYCLES) return;
+  looked = now;
+  dlist_foreach(at, &by_use) {
+    TailorPlan* plan = dlist_container(TailorPlan, by_use, at.cur);
+    /* A run that is open would not be in the sum. */
+    if (plan->users == 0 && now - plan->shared_since > TAILOR_SHARED_CYCLES) tailor_shared_run_end(plan);
+  }
+}
+
+TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece, uint64 now) {
   uint64 query_id = (uint64)query->plannedstmt->queryId;
   Shape shape = {hash_of_text(query_id, piece), 0};
   tailor_walk(query, add_to_shape, &shape);
   PlanKey key = {query_id, shape.hash, GetUserId()};
   if (!known) prepare();
+  end_old_shared_runs(now);
   TailorPlan* plan = find(key);
   if (!plan) plan = tell_new(query, piece, key, shape.node_ids);
   if (!plan) return NULL;

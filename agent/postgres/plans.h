@@ -11,8 +11,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The plan of an initialised query, told to the daemon if it is new. NULL if that was not possible. */
-TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece);
+/* The plan of an initialised query, told to the daemon if it is new. NULL if that was not possible. `now`:
+ * TSC.
+ */
+TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece, uint64 now);
 void tailor_plan_release(TailorPlan* plan);
 
 #pragma GCC visibility pop

@@ -31,8 +31,6 @@
 #include "trace.h"
 #include "utf8.h"
 
-/* What short runs share is begun anew after this many cycles: some half a minute. */
-#define SHARED_CYCLES UINT64CONST(100000000000)
 /* Of how long a plan takes, the part that its last run decides. */
 #define NEWEST 0.25
 
@@ -117,10 +115,12 @@ static bool is_short(const TailorPlan* plan) {
 
 /* Where memory is short or nobody knows the rate of the TSC, the execution counts as one run. */
 static void prepare_runs(TailorPlan* plan) {
-  int flags = MCXT_ALLOC_ZERO | MCXT_ALLOC_NO_OOM;
   plan->ns_per_cycle = tailor_ns_per_cycle();
-  if (!plan->runs) plan->runs = MemoryContextAllocExtended(TopMemoryContext, sizeof(*plan->runs), flags);
-  if (plan->runs) plan->runs->size = plan->ns_per_cycle > 0 ? sizeof(*plan->runs) : 0;
+  if (!plan->runs)
+    plan->runs = MemoryContextAllocExtended(TopMemoryContext, sizeof(*plan->runs), MCXT_ALLOC_NO_OOM);
+  if (!plan->runs) return;
+  memset(plan->runs, 0, sizeof(*plan->runs));
+  plan->runs->size = plan->ns_per_cycle > 0 ? sizeof(*plan->runs) : 0;
 }
 
 void tailor_shared_run_end(TailorPlan* plan) {
@@ -131,13 +131,15 @@ void tailor_shared_run_end(TailorPlan* plan) {
 }
 
 static void add_shared(const TailorQuery* open, uint64 rows, bool failed) {
-  double ns = (double)(__rdtsc() - open->began) * open->plan->ns_per_cycle;
-  tailor_runs_add(open->plan->runs, (uint64)ns, rows, failed);
+  uint64 now = __rdtsc();
+  /* The TSC of another CPU may be behind. */
+  double cycles = now > open->began ? (double)(now - open->began) : 0;
+  tailor_runs_add(open->plan->runs, (uint64)(cycles * open->plan->ns_per_cycle), rows, failed);
 }
 
 static void begin_shared(TailorPlan* plan, QueryDesc* query, uint64 now) {
   uint32 said = shared_labels();
-  if (plan->shared_run && (plan->shared_labels != said || now - plan->shared_since > SHARED_CYCLES))
+  if (plan->shared_run && (plan->shared_labels != said || now - plan->shared_since > TAILOR_SHARED_CYCLES))
     tailor_shared_run_end(plan);
   if (plan->shared_run) return;
   Labels labels = labels_of(query, NULL, true);

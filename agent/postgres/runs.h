@@ -10,6 +10,9 @@
 
 #pragma GCC visibility push(hidden)
 
+/* What short runs share ends after this many cycles: some half a minute. */
+#define TAILOR_SHARED_CYCLES UINT64CONST(100000000000)
+
 /* Begins the execution of a query. `now`: TSC. */
 void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now);
 /* It ended; `error` NULL: in success. */
