@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/profile/draw.h"
 #include "daemon/profile/leader.h"
 #include "daemon/query/sums/costs.h"
@@ -231,9 +232,9 @@ class OperatorMeter::Books {
     runs_.put(execution.process, execution.handle, std::move(run), bytes);
     if (!ends || ended_before || worker) return;
     const std::uint64_t count = profile::runs_of(execution);
-    executions_ += count;
-    if (execution.drawn) drawn_ += count;
-    failed_ += profile::failed_runs_of(execution);
+    profile::add_bounded(executions_, count);
+    if (execution.drawn) profile::add_bounded(drawn_, count);
+    profile::add_bounded(failed_, profile::failed_runs_of(execution));
     execution_seconds_ += static_cast<double>(profile::run_times_of(execution).sum) * kNs;
   }
 

@@ -13,9 +13,14 @@ Error bad_runs(const char* what) {
 // Whether times between the shortest and the longest can have that sum.
 bool times_fit(const AddedRuns& runs) {
   if (runs.runs == 0) return runs.elapsed_sum == 0 && runs.elapsed_min == 0 && runs.elapsed_max == 0;
-  const auto most = static_cast<unsigned __int128>(runs.runs) * runs.elapsed_max;
-  return runs.elapsed_min <= runs.elapsed_max && runs.elapsed_max <= runs.elapsed_sum &&
-         runs.elapsed_sum <= most;
+  if (runs.elapsed_min > runs.elapsed_max) return false;
+  // One of them took the shortest time, one took the longest.
+  using Wide = unsigned __int128;
+  const Wide others = runs.runs - 1;
+  const Wide least = others * runs.elapsed_min + runs.elapsed_max;
+  const Wide most = others * runs.elapsed_max + runs.elapsed_min;
+  // An agent says the greatest number where the sum is greater.
+  return std::min<Wide>(least, UINT64_MAX) <= runs.elapsed_sum && runs.elapsed_sum <= most;
 }
 
 }  // namespace
@@ -24,8 +29,7 @@ Result<AddedRuns> decode_added_runs(const v1::AddedRuns& in) {
   AddedRuns out{in.runs(), in.failed(), in.elapsed_sum(), in.elapsed_min(), in.elapsed_max(), {}};
   if (out.failed > out.runs) return bad_runs("more of them failed than there are");
   if (!times_fit(out)) return bad_runs("their elapsed times contradict each other");
-  if (in.bucket_size() != in.bucket_runs_size() ||
-      in.bucket_size() > static_cast<int>(kMostElapsedBuckets))
+  if (in.bucket_size() != in.bucket_runs_size() || in.bucket_size() > static_cast<int>(kMostElapsedBuckets))
     return bad_runs("their buckets are too many, or some have no number of runs");
   out.buckets.reserve(static_cast<std::size_t>(in.bucket_size()));
   std::uint64_t bucket = 0, counted = 0;
@@ -71,9 +75,12 @@ std::uint64_t failed_runs_of(const ExecutionRecord& execution) {
   return execution.error.empty() ? 0 : 1;
 }
 
+std::size_t bytes_of(const AddedRuns& runs) {
+  return sizeof(AddedRuns) + runs.buckets.size() * sizeof(runs.buckets.front());
+}
+
 std::size_t bytes_of_runs(const ExecutionRecord& execution) {
-  if (execution.added == nullptr) return 0;
-  return sizeof(AddedRuns) + execution.added->buckets.size() * sizeof(execution.added->buckets.front());
+  return execution.added == nullptr ? 0 : bytes_of(*execution.added);
 }
 
 RunTimes run_times_of(const ExecutionRecord& execution) {

@@ -42,7 +42,9 @@ std::uint64_t runs_of(const ExecutionRecord& execution);
 // How many of them failed.
 std::uint64_t failed_runs_of(const ExecutionRecord& execution);
 
-// Bytes of memory that its runs take besides the record.
+// Bytes of memory that they take.
+std::size_t bytes_of(const AddedRuns& runs);
+// Those that the runs of the record take besides it.
 std::size_t bytes_of_runs(const ExecutionRecord& execution);
 
 // Elapsed times of the runs of a record that ended; ns. All 0 where no run ended.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/cell.h"
 #include "proto/base/errors.h"
 
 namespace tailor::serve {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/profile/cgroup.h"
 #include "daemon/serve/views.h"
 
@@ -41,12 +42,12 @@ void ExecutionGroups::add(const store::ExecutionRow& row) {
   ExecutionGroup& group = groups_[name];
   const profile::ExecutionRecord& record = row.record;
   // Of runs that are added up, each counts.
-  group.executions += profile::runs_of(record);
-  group.failed += profile::failed_runs_of(record);
+  profile::add_bounded(group.executions, profile::runs_of(record));
+  profile::add_bounded(group.failed, profile::failed_runs_of(record));
   if (record.end == kTimeMax) {
     ++group.running;
   } else {
-    group.ended += profile::runs_of(record);
+    profile::add_bounded(group.ended, profile::runs_of(record));
     group.elapsed_ns += static_cast<double>(profile::run_times_of(record).sum);
   }
   group.samples += row.cost.samples;

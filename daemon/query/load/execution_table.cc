@@ -14,6 +14,8 @@ namespace {
 
 // Slots of a line of the cache.
 constexpr std::size_t kLine = 16;
+// What a map has besides each of its values, and a shared pointer besides its own.
+constexpr std::size_t kNodeBytes = 96;
 
 // The finaliser of splitmix64 (Steele, Lea, Flood 2014).
 std::uint64_t mix(std::uint64_t x) {
@@ -132,11 +134,12 @@ void ExecutionTable::add(const profile::ExecutionRecord& execution) {
 }
 
 void ExecutionTable::note_added(std::uint32_t row, const profile::ExecutionRecord& execution) {
-  if (execution.added == nullptr) {
-    if (!added_.empty()) added_.erase(row);
-    return;
+  if (const auto known = added_.find(row); known != added_.end()) {
+    added_bytes_ -= kNodeBytes + profile::bytes_of(*known->second);
+    added_.erase(known);
   }
-  added_bytes_ += 96 + profile::bytes_of_runs(execution);
+  if (execution.added == nullptr) return;
+  added_bytes_ += kNodeBytes + profile::bytes_of(*execution.added);
   added_[row] = execution.added;
 }
 
