@@ -92,7 +92,7 @@ class ProfileEncoder : public profile::ProfileSink {
   GroupSums sums_;     // of those that were given out
   std::vector<profile::ActivityRecord> activity_;
   ProcessWeights meta_weights_, sample_weights_, activity_weights_;  // of what is buffered
-  std::set<std::pair<ProcessId, std::string>> attachments_;  // whose content was given out
+  std::set<std::pair<ProcessId, std::string>> attachments_;          // whose content was given out
   NamesRoom names_room_;
   std::uint64_t names_left_out_ = 0, names_said_ = 0;  // functions
   TimeNs watermark_ = kTimeMin;

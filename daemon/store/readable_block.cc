@@ -31,8 +31,8 @@ bool is_readable(const BlockHeader& header, std::string_view raw, std::uint64_t 
   // Sums are read before the rest (sums_reader.h).
   if (header.type == BlockType::kSums) before = 0;
   const std::uint64_t budget = memory_budget(before + kBlockHeaderSize + header.stored_size);
-  const bool messages = header.type == BlockType::kMeta || header.type == BlockType::kPlan ||
-                        header.type == BlockType::kCode;
+  const bool messages =
+      header.type == BlockType::kMeta || header.type == BlockType::kPlan || header.type == BlockType::kCode;
   if (raw.size() * (messages ? kMostOfMessages : kMostOfColumns) <= budget) return true;
   switch (header.type) {
     case BlockType::kMeta:

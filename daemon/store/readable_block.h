@@ -9,8 +9,8 @@
 namespace tailor::store {
 
 // Whether a reader takes the message of the block apart within the budget that its bytes pay for, and the
-// `before` bytes of the file before it. `header` is that of the packed block, `raw` its payload. Where that is
-// not certain it is tried, which takes as long as to read the block. Any thread.
+// `before` bytes of the file before it. `header` is that of the packed block, `raw` its payload. Where that
+// is not certain it is tried, which takes as long as to read the block. Any thread.
 bool is_readable(const BlockHeader& header, std::string_view raw, std::uint64_t before = 0);
 
 // Why a block that is not is lost.

@@ -55,7 +55,7 @@ class Plans {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
 };
 
-void encode_numbers(const Summary& summary, Wide CostSum::*number, v1::SummaryNumbers& out) {
+void encode_numbers(const Summary& summary, Wide CostSum::* number, v1::SummaryNumbers& out) {
   for (const auto& [key, sum] : summary.costs) {
     const Wide whole = sum.*number / kParts;
     out.add_whole(static_cast<std::uint64_t>(whole));
@@ -278,8 +278,8 @@ class Decoder {
       CostKey key;
       CostSum sum;
       if (!cost_key(in, row, at, key)) return false;
-      const bool read = whole_numbers_ ? sums.read(static_cast<std::uint32_t>(row), sum)
-                                       : older_sum(in, row, sum);
+      const bool read =
+          whole_numbers_ ? sums.read(static_cast<std::uint32_t>(row), sum) : older_sum(in, row, sum);
       if (!read || !takes(sizeof key + sizeof sum + key.fingerprint.size() + key.name.size() +
                           key.kind.size() + key.source.size()))
         return false;

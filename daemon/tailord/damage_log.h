@@ -1,4 +1,5 @@
-// What of the store is damaged, for the log: whoever asks for it again is told again, and the log once an hour.
+// What of the store is damaged, for the log: whoever asks for it again is told again, and the log once an
+// hour.
 #pragma once
 
 #include <chrono>

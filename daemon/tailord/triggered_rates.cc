@@ -13,9 +13,8 @@ namespace tailor::tailord {
 namespace {
 
 bool records_waits(const capture::CaptureOptions& usual) {
-  return std::ranges::any_of(usual.events, [](const capture::EventSpec& event) {
-    return event.unit == profile::Unit::kNsOffCpu;
-  });
+  return std::ranges::any_of(
+      usual.events, [](const capture::EventSpec& event) { return event.unit == profile::Unit::kNsOffCpu; });
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 namespace tailor {
 
-// The last close of `ours` waits a minute for a peer that does not read, or until `theirs` is closed. Both are
-// empty where the host has no loopback.
+// The last close of `ours` waits a minute for a peer that does not read, or until `theirs` is closed. Both
+// are empty where the host has no loopback.
 class LingeringSocket {
  public:
   LingeringSocket() {

@@ -17,8 +17,8 @@ struct FilterOptions {
   std::vector<std::string> labels;
 
   bool any() const {
-    return !since.empty() || !until.empty() || !process.empty() || !cgroup.empty() ||
-           !fingerprint.empty() || !longer_than.empty() || !labels.empty();
+    return !since.empty() || !until.empty() || !process.empty() || !cgroup.empty() || !fingerprint.empty() ||
+           !longer_than.empty() || !labels.empty();
   }
 };
 

@@ -78,8 +78,7 @@ std::optional<std::string> shape_of(const std::optional<std::uint64_t>& plan) {
 
 Status fill_history_costs(sqlite3* db, const store::Summary& sums, const std::string& fingerprint) {
   constexpr std::string_view kOwners[] = {"operator", "component", "unattributed"};
-  SqlInsert table(db,
-                  "INSERT INTO history_costs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert table(db, "INSERT INTO history_costs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const auto& [key, sum] : sums.costs) {
     if (!fingerprint.empty() && key.fingerprint != fingerprint) continue;
     const SinceRow since = since_of(key.hour);

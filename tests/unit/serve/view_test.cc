@@ -367,10 +367,10 @@ TEST(List, HasItsKeysWhateverIsKnown) {
 
   const Json json = list_json(list, gone, {}, Json::object());
   EXPECT_EQ(keys_of(json), (std::vector<std::string>{"executions", "file", "gone", "gone_more", "more"}));
-  std::vector<std::string> keys = {"began",         "began_ms", "began_wall_ns", "comm",        "cpu_ns",
-                                   "drawn",         "engine",   "error",         "fingerprint", "id",
-                                   "labels",        "pid",      "plan",          "plan_key",    "plan_name",
-                                   "process_start", "rows",     "running",       "samples",     "tags"};
+  std::vector<std::string> keys = {
+      "began",     "began_ms", "began_wall_ns", "cgroup", "comm",   "container", "cpu_ns",  "drawn",
+      "engine",    "error",    "fingerprint",   "id",     "labels", "pid",       "plan",    "plan_key",
+      "plan_name", "pod",      "process_start", "rate",   "rows",   "running",   "samples", "tags"};
   EXPECT_EQ(keys_of(json["executions"][0]), keys);
   keys.push_back("elapsed_ns");
   std::ranges::sort(keys);

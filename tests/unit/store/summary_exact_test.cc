@@ -108,12 +108,12 @@ using AllCounted = std::map<CountedKey, Counted>;
 
 bool says(const Summary& summary, const AllCounted& want) {
   return summary.costs.size() == want.size() && std::ranges::all_of(summary.costs, [&](const auto& row) {
-    const auto at = want.find({row.first.hour, row.first.fingerprint, row.first.id});
-    const CostSum& sum = row.second;
-    return at != want.end() && sum.samples == at->second.samples && sum.weight == at->second.weight &&
-           sum.squares == at->second.squares && sum.kernel == at->second.kernel &&
-           sum.inferred == at->second.inferred && sum.undetailed == 0;
-  });
+           const auto at = want.find({row.first.hour, row.first.fingerprint, row.first.id});
+           const CostSum& sum = row.second;
+           return at != want.end() && sum.samples == at->second.samples && sum.weight == at->second.weight &&
+                  sum.squares == at->second.squares && sum.kernel == at->second.kernel &&
+                  sum.inferred == at->second.inferred && sum.undetailed == 0;
+         });
 }
 
 // Random samples, each owned by up to four operators, in many summaries.

@@ -156,13 +156,12 @@ process = "weft"
 run-queue-above = "many"
 frequency = 100
 )");
-  EXPECT_THAT(r.problems,
-              UnorderedElementsAre(HasSubstr("4: \"wait\" says which waits"),
-                                   HasSubstr("8: \"wait-longer-than\" is a time"),
-                                   HasSubstr("6: a trigger needs one of"),
-                                   HasSubstr("12: a trigger has \"wait-longer-than\" or"),
-                                   HasSubstr("18: \"run-queue-above\" is a number"),
-                                   HasSubstr("23: \"run-queue-above\" is a number")));
+  EXPECT_THAT(r.problems, UnorderedElementsAre(HasSubstr("4: \"wait\" says which waits"),
+                                               HasSubstr("8: \"wait-longer-than\" is a time"),
+                                               HasSubstr("6: a trigger needs one of"),
+                                               HasSubstr("12: a trigger has \"wait-longer-than\" or"),
+                                               HasSubstr("18: \"run-queue-above\" is a number"),
+                                               HasSubstr("23: \"run-queue-above\" is a number")));
   EXPECT_THAT(r.rules, IsEmpty());
 }
 

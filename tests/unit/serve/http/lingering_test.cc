@@ -80,9 +80,9 @@ bool send_attached(int socket, int attached) {
 // faster.
 UniqueFd with_unread_descriptor(UniqueFd socket, int attached) {
   const std::string much(160'000, 'x');
-  const bool sent = ::send(socket.get(), much.data(), much.size(), MSG_NOSIGNAL) ==
-                        static_cast<ssize_t>(much.size()) &&
-                    send_attached(socket.get(), attached);
+  const bool sent =
+      ::send(socket.get(), much.data(), much.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(much.size()) &&
+      send_attached(socket.get(), attached);
   return sent ? std::move(socket) : UniqueFd();
 }
 
