@@ -45,7 +45,8 @@ bool is_of_another(const Case& c) {
 
 // A tag that names no component of its plan, where tags of the plan name one level: the lower field has an
 // engine component that works for the plan's execution. attribute() takes the plan out once that is known.
-bool by_component_tag(Case& c, const PlanState& plan, std::uint32_t component) {
+bool by_component_tag(Case& c, const PlanState& plan, std::uint32_t said) {
+  const std::uint32_t component = c.process.component_of_tag(said, c.sample.time);
   if (component == 0 || c.process.component_name(component) == nullptr || is_of_another(c)) return false;
   c.out.reason = profile::Reason::kNone;
   c.out.plan = plan.id;

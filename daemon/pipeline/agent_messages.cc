@@ -430,7 +430,7 @@ Status AgentMessages::take_thread(const Said& said, const v1::ThreadAdd& thread)
 
 Status AgentMessages::take_region_kind(const Said& said, const v1::RegionKind& kind) {
   if (said.entry.region_kinds.contains(kind.id())) return Ok{};
-  if (kind.id() == 0 || kind.id() >= profile::kFirstMappedRegion)
+  if (kind.id() == 0 || kind.id() > process::kHighestSaid)
     return invalid(fmt::format("a region kind has the impossible id {}", kind.id()));
   if (said.entry.region_kinds.size() >= limits_.region_kinds) {
     return exhausted(fmt::format("region kind {}: {} are declared already", kind.id(), limits_.region_kinds));

@@ -65,9 +65,9 @@ void ProcessLives::start_on_behalf(const capture::Event& event, ProcessEntry& ch
   const std::string* name = parent->state.component_name(component);
   if (!registered && component != 0) name = &parent->started_by;
   if (name == nullptr) return;
-  child.state.set_started_by(component);
+  child.state.set_started_by(process::kStartedByComponent);
   child.started_by = *name;
-  sink_.on_component(child.id(), component, *name);
+  sink_.on_component(child.id(), process::kStartedByComponent, *name);
 }
 
 // Processes of which only the number is known have nobody else who says that they ended.

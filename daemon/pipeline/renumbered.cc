@@ -17,6 +17,9 @@ bool has_numbers(const Body& message) {
     case Body::kCodeUnload:
     case Body::kExecutionBegin:
     case Body::kExecutionEnd:
+    case Body::kComponentDeclare:
+    case Body::kComponentCode:
+    case Body::kRegionKind:
       return true;
     default:
       return false;
@@ -40,6 +43,13 @@ void change(Body& message, const process::AgentNumbers& numbers) {
           numbers.execution(message.execution_begin().handle()));
     case Body::kExecutionEnd:
       return message.mutable_execution_end()->set_handle(numbers.execution(message.execution_end().handle()));
+    case Body::kComponentDeclare:
+      return message.mutable_component_declare()->set_id(numbers.component(message.component_declare().id()));
+    case Body::kComponentCode:
+      return message.mutable_component_code()->set_id(numbers.component(message.component_code().id()));
+    case Body::kRegionKind:
+      message.mutable_region_kind()->set_plan_id(numbers.plan(message.region_kind().plan_id()));
+      return message.mutable_region_kind()->set_id(numbers.region_kind(message.region_kind().id()));
     default:
       return;
   }
@@ -66,6 +76,8 @@ void note(const Body& message, process::NumbersInUse& in_use) {
   if (message.has_plan_load()) in_use.note_plan(message.plan_load().id());
   if (message.has_code_load()) in_use.note_code(message.code_load().id());
   if (message.has_execution_begin()) in_use.note_execution(message.execution_begin().handle());
+  if (message.has_component_declare()) in_use.note_component(message.component_declare().id());
+  if (message.has_region_kind()) in_use.note_region_kind(message.region_kind().id());
 }
 
 }  // namespace
@@ -90,6 +102,9 @@ tailor_log_record renumbered(const tailor_log_record& said, const process::Agent
   tailor_log_record out = said;
   if (begins || said.kind == TAILOR_LOG_EXECUTION_END) out.a = numbers.execution(said.a);
   if (begins) out.b = numbers.plan(said.b);
+  if (said.kind == TAILOR_LOG_COMPONENT_BEGIN || said.kind == TAILOR_LOG_COMPONENT_END)
+    out.id = numbers.component(said.id);
+  if (said.kind == TAILOR_LOG_REGION_ADD) out.id = numbers.region_kind(said.id);
   return out;
 }
 

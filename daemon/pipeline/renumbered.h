@@ -1,4 +1,5 @@
-// Numbers of plans, code objects and executions, as profiles have them (process/agent_numbers.h).
+// Numbers of plans, code objects, executions, engine components and kinds of regions, as profiles have them
+// (process/agent_numbers.h).
 #pragma once
 
 #include <memory>

@@ -140,7 +140,9 @@ Status ProcessState::unload_code(CodeId id, TimeNs time) {
 }
 
 Result<ProcessState::Loaded> ProcessState::declare_component(const v1::ComponentDeclare& component) {
-  if (component.id() == 0) return invalid("a component has no id");
+  if (component.id() == 0 || component.id() > kHighestSaid)
+    return invalid(
+        fmt::format("component {}: it has no id, or one above {}", component.name(), kHighestSaid));
   if (components_.size() >= limits_.components_declared && !components_.contains(component.id())) {
     return exhausted(
         fmt::format("component {}: {} are declared already", component.id(), components_.size()));

@@ -35,12 +35,16 @@
 
 namespace tailor::process {
 
-// The engine component that the agent itself is. Engines declare far smaller numbers.
+// The engine component that the agent itself is. Engines may declare numbers up to kHighestSaid.
 inline constexpr std::uint32_t kAgentComponent = 0xFFFF'FFFF;
 inline constexpr const char* kAgentComponentName = "tailor agent";
 // And what the process did before its first agent spoke: loading and initialising the engine.
 inline constexpr std::uint32_t kStartComponent = 0xFFFF'FFFE;
 inline constexpr const char* kStartComponentName = "start";
+// And what it did on behalf of the component that started it, with that one's name: its own agent counts its
+// components from 1, too.
+inline constexpr std::uint32_t kStartedByComponent = 0xFFFF'FFFD;
+static_assert(kStartedByComponent > kHighestSaid);
 // What the agent calls its thread (agent/sender.cc).
 inline constexpr const char* kAgentThreadName = "tailor-agent";
 inline constexpr const char* kAgentLibrary = "/libtailor_agent.so";  // and its version
@@ -124,9 +128,15 @@ class ProcessState {
   // That thread is the agent's own: what it does is kAgentComponent's.
   void set_agent_thread(std::int32_t tid) { agent_thread_ = tid; }
 
-  // A component of its parent started it: what it does is that one's, as long as no agent speaks for it.
+  // A component of its parent started it: what it does is kStartedByComponent's, as long as no agent speaks
+  // for it. 0: none did.
   void set_started_by(std::uint32_t component) { started_by_ = component; }
   std::uint32_t started_by() const { return started_by_; }
+  // Of an engine component in a tag.
+  std::uint32_t component_of_tag(std::uint32_t said, TimeNs time) const {
+    const Agent* agent = agent_at(time);
+    return agent == nullptr ? said : agent->numbers.component(said);
+  }
   // As declared, NULL: it was not.
   const std::string* component_name(std::uint32_t component) const {
     const auto found = components_.find(component);
@@ -167,6 +177,7 @@ class ProcessState {
     if (agent == nullptr || !agent->numbers.change()) return said;
     said.execution = agent->numbers.execution(said.execution);
     said.plan = agent->numbers.plan(said.plan);
+    said.component = agent->numbers.component(said.component);
     return said;
   }
   const CodeState* code_at(std::uint64_t address, TimeNs time) const { return code_.find(address, time); }

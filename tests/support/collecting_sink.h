@@ -17,7 +17,9 @@ class CollectingSink : public profile::ProfileSink {
   std::map<ProcessId, profile::ProcessRecord> processes;
   std::map<ProcessId, profile::Accounting> accounting;
   std::map<std::pair<ProcessId, ExecutionHandle>, profile::ExecutionRecord> executions;
+  std::map<std::pair<ProcessId, std::uint32_t>, std::string> components;
   std::map<std::uint32_t, std::string> region_kinds;
+  std::map<std::uint32_t, PlanId> region_plans;
   std::vector<profile::SampleRecord> samples;
   std::vector<profile::ActivityRecord> activity;
   std::vector<PlanId> plans;
@@ -42,9 +44,12 @@ class CollectingSink : public profile::ProfileSink {
   void on_thread(ProcessId p, std::int32_t tid, const std::string& name) override {
     threads[{p, tid}] = name;
   }
-  void on_component(ProcessId, std::uint32_t, const std::string&) override {}
+  void on_component(ProcessId p, std::uint32_t component, const std::string& name) override {
+    components[{p, component}] = name;
+  }
   void on_region_kind(ProcessId, const v1::RegionKind& kind) override {
     region_kinds[kind.id()] = kind.name();
+    region_plans[kind.id()] = kind.plan_id();
   }
   void on_plan(ProcessId, TimeNs, const v1::Plan& plan) override {
     plans.push_back(plan.id());

@@ -254,6 +254,89 @@ TEST_F(PipelineTest, WhatAnotherAgentSaysHasNumbersOfItsOwn) {
   EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 0u);
 }
 
+// So do its engine components and its kinds of regions.
+TEST_F(PipelineTest, WhatAnotherAgentDeclaresHasNumbersOfItsOwn) {
+  PipelineOptions options;
+  options.all_marks = true;
+  Pipeline all(sink, options);
+  test::ScriptedInput says(all);
+  says.open();
+  const auto mark = [&](tailor_log_kind kind, std::uint32_t id, TimeNs time, std::uint64_t base = 0) {
+    registration::ActivityRecords log;
+    log.process = kProcess;
+    log.tid = 42;
+    tailor_log_record record{};
+    record.tsc = static_cast<std::uint64_t>(time);
+    record.kind = static_cast<std::uint16_t>(kind);
+    record.id = id;
+    record.a = base;
+    record.b = base == 0 ? 0 : 64;
+    log.records.push_back(record);
+    all.on_activity(log);
+  };
+  const auto speaks = [&](std::uint64_t connection, const std::string& agent, TimeNs time) {
+    says.hello(kProcess, connection, time, agent);
+    says.load(kProcess, time, test::small_plan(1));
+    for (std::uint32_t id : {1u, 2u}) {
+      says.say(kProcess, time, [&](v1::AgentMessage& m) {
+        m.mutable_component_declare()->set_id(id);
+        m.mutable_component_declare()->set_name(agent + std::to_string(id));
+      });
+    }
+    says.say(kProcess, time, [&](v1::AgentMessage& m) {
+      m.mutable_component_code()->set_id(2);
+      m.mutable_component_code()->set_begin(kCode);
+      m.mutable_component_code()->set_end(kCode + 64);
+    });
+    says.say(kProcess, time, [&](v1::AgentMessage& m) {
+      m.mutable_region_kind()->set_id(1);
+      m.mutable_region_kind()->set_name("table of " + agent);
+      m.mutable_region_kind()->set_plan_id(1);
+    });
+    mark(TAILOR_LOG_COMPONENT_BEGIN, 1, time + us(1));
+    mark(TAILOR_LOG_REGION_ADD, 1, time + us(1), 0x5000);
+    says.sample(42, 42, time + us(2), 0x400000);
+    mark(TAILOR_LOG_COMPONENT_END, 1, time + us(3));
+    says.sample(42, 42, time + us(4), kCode + 8);
+    says.read();
+    all.flush(time + us(5));
+  };
+  speaks(1, "a", ms(1));
+  speaks(2, "b", ms(10));
+  std::vector<std::uint32_t> owners;
+  for (const profile::SampleRecord& each : sink.samples) owners.push_back(each.attribution.engine_component);
+  EXPECT_EQ(owners, (std::vector<std::uint32_t>{1, 2, 3, 4}));
+  const std::vector<std::string> names = {"a1", "a2", "b1", "b2"};
+  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ((sink.components[{kProcess, i + 1}]), names[i]);
+  EXPECT_EQ(sink.region_kinds, (std::map<std::uint32_t, std::string>{{1, "table of a"}, {2, "table of b"}}));
+  EXPECT_EQ(sink.region_plans, (std::map<std::uint32_t, PlanId>{{1, 1}, {2, 2}}));
+  std::vector<std::uint32_t> marks;
+  for (const profile::ActivityRecord& each : sink.activity) {
+    const bool counts = each.kind == TAILOR_LOG_COMPONENT_BEGIN || each.kind == TAILOR_LOG_REGION_ADD;
+    if (counts) marks.push_back(each.id);
+  }
+  EXPECT_EQ(marks, (std::vector<std::uint32_t>{1, 1, 3, 2}));
+  EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 0u);
+}
+
+// The highest ones are the daemon's own.
+TEST_F(PipelineTest, AnAgentTakesNoNumberOfTheDaemons) {
+  start_engine();
+  const auto declare = [&](std::uint32_t id) {
+    script.say(kProcess, ms(1), [&](v1::AgentMessage& m) {
+      m.mutable_component_declare()->set_id(id);
+      m.mutable_component_declare()->set_name("mine");
+    });
+  };
+  declare(process::kHighestSaid);
+  declare(process::kStartComponent);
+  declare(process::kAgentComponent);
+  pipeline.flush(ms(2));
+  EXPECT_EQ((sink.components[{kProcess, process::kHighestSaid}]), "mine");
+  EXPECT_EQ((sink.components[{kProcess, process::kStartComponent}]), process::kStartComponentName);
+  EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 2u);
+}
+
 TEST_F(PipelineTest, AMessageCannotComeFromTheFuture) {
   start_engine();
   registration::PeerMessage forged;

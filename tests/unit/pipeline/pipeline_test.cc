@@ -369,7 +369,9 @@ TEST_F(PipelineTest, WhatAComponentStartsIsItsUntilItSpeaksForItself) {
   pipeline.flush(ms(9));
   ASSERT_EQ(sink.samples.size(), 3u);
   for (const profile::SampleRecord& sample : sink.samples) {
-    EXPECT_EQ(sample.attribution.engine_component, sample.process.pid == 62 ? 0u : 3u) << sample.process.pid;
+    EXPECT_EQ(sample.attribution.engine_component,
+              sample.process.pid == 62 ? 0u : process::kStartedByComponent)
+        << sample.process.pid;
   }
 }
 
