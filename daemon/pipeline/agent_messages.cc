@@ -317,7 +317,10 @@ Status AgentMessages::take_code(const Said& said, const v1::CodeObject& code) {
                                                     : state.load_code(code, time);
   if (!loaded.ok() && loaded.error().kind == ErrorKind::kExhausted)
     return tell_without_keeping(said, time, code, loaded.error());
-  if (!loaded.ok()) return loaded.error();
+  if (!loaded.ok()) {
+    if (code.plan_id() != 0 && !state.has_plan(code.plan_id())) ++said.entry.accounting.codes_without_plan;
+    return loaded.error();
+  }
   if (loaded->fresh) tell_code(said, time, code);
   return Ok{};
 }

@@ -212,6 +212,7 @@ class ProcessState {
   // About what it takes, machine code, tables and marks included. O(1).
   std::size_t bytes() const;
   std::size_t live_plans() const { return plans_.live_count(); }
+  bool has_plan(PlanId id) { return plans_.live(id) != nullptr; }  // now
   std::size_t code_bytes() const { return code_.bytes(); }
   std::size_t region_count() const { return regions_.live() + regions_.waiting(); }
   const CodeIndex& code() const { return code_; }

@@ -51,6 +51,8 @@ struct Accounting {
   std::uint64_t slot_states = 0, slots_missing = 0, slots_unread = 0;
   // Samples that brought a piece of their stack, by how the search for their callers ended (WalkEnd).
   std::array<std::uint64_t, kWalkEnds> walks = {};
+  // Of messages_rejected, code objects whose plan was not loaded.
+  std::uint64_t codes_without_plan = 0;
 
   // The place of a CPU's losses, made if new.
   CpuLosses& of_cpu(std::uint32_t cpu);

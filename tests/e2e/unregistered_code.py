@@ -11,7 +11,7 @@ from tailor_env import BIN, BUILD, check, operators, run, sampling_denied, skip,
 SLACK = 0.03  # of the whole: loops that tell the time, and the agent
 TARGET = BUILD / "targets/unregistered_code"
 # How the second pipeline is forgotten, and the cause that is found.
-CAUSES = {"first": "not_this_code", "none": "no_code", "wrong_plan": "refused", "unloaded": "other_time"}
+CAUSES = {"first": "not_this_code", "none": "no_code", "wrong_plan": "wrong_plan", "unloaded": "other_time"}
 
 if reason := sampling_denied():
     skip(reason)
@@ -56,4 +56,4 @@ for how, why in CAUSES.items():
     row = [each for each in report["unattributed_rows"] if each["key"] == "unregistered_code"]
     check(len(row) == 1 and row[0]["samples"] == said[0]["samples"], f"{how}: it is a row of its own")
     check("in generated code that nobody registered" in text, f"{how}: the report says so before its figures")
-    check(len(findings) == 1 and findings[0]["state"] == "problem" and findings[0]["remedy"], f"{how}: doctor says what to do: {findings}")
+    check(len(findings) == 1 and findings[0]["state"] == "problem" and findings[0]["remedy"] and findings[0]["cause"] == why, f"{how}: doctor says what to do: {findings}")

@@ -57,6 +57,11 @@ std::string remedy_of(std::string_view reason) {
     return "register generated code: the findings on generated code say how (docs/integrate-your-engine.md)";
   if (reason == "unknown_user_code")
     return "code outside of operators: declare engine components for it (docs/integrate-your-engine.md)";
+  if (reason == "tag_check_failed")
+    return "the tag register holds other values where threads run: set and restore it around calls "
+           "(docs/tags.md)";
+  if (reason == "tag_plan_not_live")
+    return "load a plan before code runs under its tags, and unload it after (docs/integrate-your-engine.md)";
   if (reason == "unknown_kernel")
     return "mark executions and components on all threads, so that work in the kernel has an owner";
   return "`tailor report` lists the functions (docs/cli.md)";
@@ -69,7 +74,7 @@ Finding look_at_unattributed(const query::PlanReport& report) {
   const query::NamedRow& most = report.unattributed_rows.front();
   return {State::kProblem, "unattributed",
           fmt::format("{}, most often: {} ({})", found, most.name, percent(most.cost.share)),
-          remedy_of(most.key)};
+          remedy_of(most.key), std::string(most.key)};
 }
 
 Finding look_at_plans(const query::Profile& profile, const query::PlanReport& report) {
@@ -108,16 +113,21 @@ struct Unregistered {
   std::int32_t first = 0;  // process
   std::size_t processes = 0;
   double weight = 0;
-  std::string_view remedy;
+  query::WhyUnregistered why = query::WhyUnregistered::kNone;
 };
+
+void note_process(const query::UnregisteredCode& code, Unregistered& all) {
+  if (all.processes++ == 0) all.first = code.process.pid;
+  all.weight += code.cost.weight;
+  all.why = code.why;
+}
 
 void look_at_generated_code(const query::PlanReport& report, std::vector<Finding>& out) {
   std::map<std::string, Unregistered> said;
+  Unregistered untagged;
   for (const query::UnregisteredCode& code : report.unregistered) {
-    Unregistered& all = said[query::found_text(code)];
-    if (all.processes++ == 0) all.first = code.process.pid;
-    all.weight += code.cost.weight;
-    all.remedy = query::remedy_of(code.why);
+    note_process(code, said[query::found_text(code)]);
+    if (!code.tags) note_process(code, untagged);
   }
   for (const auto& [text, all] : said) {
     const double share = part(all.weight, report.total.weight);
@@ -127,8 +137,17 @@ void look_at_generated_code(const query::PlanReport& report, std::vector<Finding
         {share >= query::kUnregisteredMatters ? State::kProblem : State::kNote, "generated code",
          fmt::format("{} of the samples are in generated code that nobody registered: process {}: {}{}",
                      percent(share), all.first, text, more),
-         std::string(all.remedy)});
+         std::string(query::remedy_of(all.why)), std::string(query::key_of(all.why))});
   }
+  if (untagged.processes == 0) return;
+  const std::string more =
+      untagged.processes > 1 ? fmt::format(" ({} processes are like this)", untagged.processes) : "";
+  out.push_back(
+      {State::kNote, "tags",
+       fmt::format("the agent of process {} keeps no tags, so shared code that generated code calls "
+                   "has no owner{}",
+                   untagged.first, more),
+       "choose where tags live, when the engine registers (docs/tags.md)", "no_tags"});
 }
 
 Finding look_at_evidence(const query::PlanReport& report) {
@@ -253,6 +272,7 @@ std::string findings_json(const std::vector<Finding>& findings) {
   for (const Finding& each : findings)
     rows.push_back({{"state", state_key(each.state)},
                     {"check", each.check},
+                    {"cause", each.cause},
                     {"found", each.found},
                     {"remedy", each.remedy}});
   return rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -37,7 +37,7 @@ std::vector<Finding> look_at_profile(const query::Profile& profile, const query:
 // "ok", "note", "problem".
 std::string_view state_key(Finding::State state);
 std::string render(const std::vector<Finding>& findings, const Terminal& terminal);
-// An array of state, check, found, remedy; ends without a new line.
+// An array of state, check, cause, found, remedy; ends without a new line.
 std::string findings_json(const std::vector<Finding>& findings);
 
 }  // namespace tailor::cli

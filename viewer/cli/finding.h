@@ -12,9 +12,10 @@ struct Finding {
     kProblem,  // nothing, or something wrong, would be shown
   };
   State state = State::kOk;
-  std::string check;   // "timer", "kernel names"
-  std::string found;   // a sentence; may hold hostile names
-  std::string remedy;  // what to do; "" where nothing is to be done
+  std::string check;       // "timer", "kernel names"
+  std::string found;       // a sentence; may hold hostile names
+  std::string remedy;      // what to do; "" where nothing is to be done
+  std::string cause = {};  // a key, for programs; "" where `check` says enough
 };
 
 }  // namespace tailor::cli

@@ -53,6 +53,7 @@ inline nlohmann::ordered_json accounting_json(const Accounting& account) {
   out["log_records_lost"] = total.log_lost;
   out["messages"] = total.messages;
   out["messages_rejected"] = total.messages_rejected;
+  out["codes_without_plan"] = total.codes_without_plan;
   out["messages_dropped"] = total.agent_dropped;
   return out;
 }

@@ -46,10 +46,11 @@ std::map<ProcessId, AtCode> look_at_places(const Profile& profile) {
   return out;
 }
 
-Why why_of(const Profile& profile, ProcessId process, const AtCode& places, std::uint64_t refused) {
+Why why_of(const Profile& profile, const UnregisteredCode& code, const AtCode& places) {
   if (places.with > places.without) return Why::kOtherTime;
-  if (refused > 0) return Why::kRefused;
-  return profile.has_code(process) ? Why::kNotThis : Why::kNone;
+  if (code.without_plan > 0) return Why::kWrongPlan;
+  if (code.refused > 0) return Why::kRefused;
+  return profile.has_code(code.process) ? Why::kNotThis : Why::kNone;
 }
 
 }  // namespace
@@ -66,9 +67,12 @@ std::vector<UnregisteredCode> unregistered_code(const Profile& profile, const Se
     UnregisteredCode& code = out.emplace_back();
     code.process = process;
     code.cost = cost;
-    code.refused = account == profile.accounting().end() ? 0 : account->second.messages_rejected;
+    if (account != profile.accounting().end()) {
+      code.refused = account->second.messages_rejected;
+      code.without_plan = account->second.codes_without_plan;
+    }
     code.tags = record != profile.processes().end() && record->second.tag_strategy != v1::TAGS_NONE;
-    code.why = why_of(profile, process, places[process], code.refused);
+    code.why = why_of(profile, code, places[process]);
   }
   std::ranges::stable_sort(out, [](const auto& a, const auto& b) { return a.cost.weight > b.cost.weight; });
   return out;
@@ -78,6 +82,8 @@ std::string_view key_of(WhyUnregistered why) {
   switch (why) {
     case Why::kOtherTime:
       return "other_time";
+    case Why::kWrongPlan:
+      return "wrong_plan";
     case Why::kRefused:
       return "refused";
     case Why::kNone:
@@ -94,6 +100,11 @@ std::string found_text(const UnregisteredCode& code) {
   switch (code.why) {
     case Why::kOtherTime:
       return "its code objects at these addresses are of other times" + no_tags;
+    case Why::kWrongPlan:
+      return fmt::format("{} code object{} of it {} refused, because the plan was not loaded",
+                         code.without_plan, code.without_plan == 1 ? "" : "s",
+                         code.without_plan == 1 ? "was" : "were") +
+             no_tags;
     case Why::kRefused:
       return fmt::format("{} message{} of its agent {} refused, and its code may be among them", code.refused,
                          code.refused == 1 ? "" : "s", code.refused == 1 ? "was" : "were") +
@@ -110,9 +121,10 @@ std::string_view remedy_of(WhyUnregistered why) {
   switch (why) {
     case Why::kOtherTime:
       return "load code (tailor_code_load) before it runs first, and unload it after it has run last";
+    case Why::kWrongPlan:
+      return "load the plan before its code, and give the code object the id of that plan (plan_id)";
     case Why::kRefused:
-      return "load the plan before its code, and give the code object the id of that plan (plan_id); the "
-             "recorder said what it refused";
+      return "the recorder said what it refused, and why: `tailor record` prints it, and tailord logs it";
     case Why::kNone:
       return "load each piece of generated code with tailor_code_load; with LLVM, let "
              "EngineLineage make the compiler and listen to the layer that links "

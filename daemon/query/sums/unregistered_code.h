@@ -15,6 +15,7 @@ namespace tailor::query {
 // In the order in which they are tried.
 enum class WhyUnregistered : std::uint8_t {
   kOtherTime,  // there are code objects at most of the addresses, but not at these times
+  kWrongPlan,  // code objects were refused, because their plan was not loaded
   kRefused,    // messages of its agent were refused
   kNone,       // the process has no code object
   kNotThis,    // the process has code objects elsewhere
@@ -23,8 +24,9 @@ enum class WhyUnregistered : std::uint8_t {
 struct UnregisteredCode {
   ProcessId process;
   WhyUnregistered why = WhyUnregistered::kNone;
-  std::uint64_t refused = 0;  // messages of its agent
-  bool tags = false;          // its agent keeps tags somewhere
+  std::uint64_t refused = 0;       // messages of its agent
+  std::uint64_t without_plan = 0;  // of them, code objects whose plan was not loaded
+  bool tags = false;               // its agent keeps tags somewhere
   Cell cost;
 };
 
@@ -35,6 +37,7 @@ inline constexpr double kUnregisteredMatters = 0.01;
 std::vector<UnregisteredCode> unregistered_code(const Profile& profile, const Selection& selection,
                                                 std::uint16_t source);
 
+// As `why` of a report and `cause` of a finding say it.
 std::string_view key_of(WhyUnregistered why);
 // What is said of the process, after its number.
 std::string found_text(const UnregisteredCode& code);

@@ -10,6 +10,7 @@
 
 #include "daemon/query/symbols/symbols.h"
 #include "tests/support/called_profile.h"
+#include "tests/support/engine_messages.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/walked_stacks.h"
@@ -92,7 +93,65 @@ TEST(Doctor, NamesWhyGeneratedCodeIsNobodys) {
       "10.5 % of the samples are in generated code that nobody registered: process 50: it has registered no "
       "code (2 processes are like this)");
   EXPECT_NE(many[0].remedy, many[1].remedy);
-  EXPECT_NE(many[0].remedy.find("plan_id"), std::string::npos);
+  EXPECT_EQ(many[0].cause, "refused");
+  EXPECT_EQ(many[1].cause, "no_code");
+}
+
+// One process, which kept tags, and what else its profile says.
+std::vector<Finding> forgotten_code(const std::string& check, std::uint32_t tags,
+                                    const std::function<void(profile::ProfileSink&)>& give) {
+  return findings_of(check, [&](profile::ProfileSink& sink) {
+    test::give_profile(sink, 10);
+    profile::ProcessRecord record;
+    record.process = {50, 1};
+    record.tag_strategy = tags;
+    sink.on_process(record);
+    give(sink);
+    profile::SampleRecord sample =
+        test::unattributed_sample(test::kSampleStart, profile::Reason::kUnregisteredCode);
+    sample.process = {50, 1};
+    sample.ip = sample.user_ip = 0x40008;
+    sink.on_samples(std::vector(10, sample));
+  });
+}
+
+TEST(Doctor, HasAKeyForEachCauseOfForgottenCode) {
+  const auto cause_of = [](const std::function<void(profile::ProfileSink&)>& give) {
+    const auto found = forgotten_code("generated code", v1::TAGS_R15, give);
+    EXPECT_EQ(found.size(), 1u);
+    return found.empty() ? "" : found[0].cause;
+  };
+  const auto refused = [](std::uint64_t without_plan) {
+    return [=](profile::ProfileSink& sink) {
+      profile::Accounting account;
+      account.process = {50, 1};
+      account.messages = account.messages_rejected = 2;
+      account.codes_without_plan = without_plan;
+      sink.on_accounting(account);
+    };
+  };
+  const auto code_at = [](std::uint64_t base) {
+    return [=](profile::ProfileSink& sink) {
+      sink.on_code({50, 1}, 10, test::small_code(11, 0, base));
+      sink.on_code_unload({50, 1}, 20, 11);
+    };
+  };
+  EXPECT_EQ(cause_of([](profile::ProfileSink&) {}), "no_code");
+  EXPECT_EQ(cause_of(refused(1)), "wrong_plan");
+  EXPECT_EQ(cause_of(refused(0)), "refused");
+  EXPECT_EQ(cause_of(code_at(0x40000)), "other_time");
+  EXPECT_EQ(cause_of(code_at(0x80000)), "not_this_code") << "as of a module that was cloned";
+}
+
+TEST(Doctor, SaysThatAnAgentKeepsNoTags) {
+  const auto nothing_more = [](profile::ProfileSink&) {};
+  EXPECT_TRUE(forgotten_code("tags", v1::TAGS_R15, nothing_more).empty());
+  const auto found = forgotten_code("tags", v1::TAGS_NONE, nothing_more);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].cause, "no_tags");
+  EXPECT_EQ(found[0].found,
+            "the agent of process 50 keeps no tags, so shared code that generated code calls has no owner");
+  EXPECT_NE(findings_json(found).find("\"cause\": \"no_tags\""), std::string::npos);
 }
 
 TEST(Doctor, SaysWhyStacksHaveNoBegin) {

@@ -319,6 +319,16 @@ TEST_F(PipelineTest, WhatAnotherAgentDeclaresHasNumbersOfItsOwn) {
   EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 0u);
 }
 
+// It is a cause that `tailor doctor` names.
+TEST_F(PipelineTest, CodeWhosePlanWasNotLoadedIsCountedApart) {
+  start_engine();
+  script.load(kProcess, ms(1), test::small_code(12, 9, 0x20000));
+  script.load(kProcess, ms(1), test::small_code(13, 1, kCode, 64, {{70, 1 << 1}}));  // rows beyond its end
+  pipeline.flush(ms(2));
+  EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 2u);
+  EXPECT_EQ(sink.accounting.at(kProcess).codes_without_plan, 1u);
+}
+
 // The highest ones are the daemon's own.
 TEST_F(PipelineTest, AnAgentTakesNoNumberOfTheDaemons) {
   start_engine();

@@ -75,6 +75,20 @@ TEST(UnregisteredCode, MayHaveBeenRefused) {
   EXPECT_EQ(found_text(all[0]), "2 messages of its agent were refused, and its code may be among them");
 }
 
+// Its plan was not loaded: more is known than that something was refused.
+TEST(UnregisteredCode, MayHaveNamedAWrongPlan) {
+  const auto all = found([](profile::ProfileSink& sink) {
+    profile::Accounting account = with_refused(3);
+    account.codes_without_plan = 1;
+    sink.on_accounting(account);
+    sink.on_samples(std::vector{forgotten_sample(kOwnCode)});
+  });
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].why, WhyUnregistered::kWrongPlan);
+  EXPECT_EQ(key_of(all[0].why), "wrong_plan");
+  EXPECT_EQ(found_text(all[0]), "1 code object of it was refused, because the plan was not loaded");
+}
+
 // Loaded too late, or unloaded too early.
 TEST(UnregisteredCode, MayBeThereAtOtherTimes) {
   for (const std::uint64_t elsewhere : {0u, 3u}) {

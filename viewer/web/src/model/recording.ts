@@ -110,6 +110,7 @@ const losses: Words = {
   log_records_lost: ["of them lost", many],
   messages: ["messages of agents", many],
   messages_rejected: ["of them rejected", many],
+  codes_without_plan: ["code objects whose plan was not loaded", many],
   messages_dropped: ["of them dropped", many],
 };
 
