@@ -219,6 +219,21 @@ TEST_F(PipelineTest, AfterAnExecTheOldCodeIsGone) {
   EXPECT_EQ((sink.executions.at({kProcess, 5}).end), ms(3));
 }
 
+// A socket is faster than a ring.
+TEST_F(PipelineTest, CodeEndsWithItsProgramAlsoWhereTheNextOneHasSpoken) {
+  start_engine();
+  script.sample(42, 42, ms(2), kCode + 16);
+  script.executes(42, ms(3));
+  script.sample(42, 42, ms(4), kCode + 16);
+  script.hello(kProcess, 2, ms(5), "next");
+  script.sample(42, 42, ms(6), kCode + 16);
+  script.read();
+  pipeline.flush(ms(10));
+  std::vector<CodeId> codes;
+  for (const profile::SampleRecord& each : sink.samples) codes.push_back(each.attribution.code);
+  EXPECT_EQ(codes, (std::vector<CodeId>{11, 0, 0}));
+}
+
 // Both count from 1. What the first one said keeps its numbers, and so its names and owners.
 TEST_F(PipelineTest, WhatAnotherAgentSaysHasNumbersOfItsOwn) {
   start_engine();
