@@ -2,7 +2,7 @@
 with its time, thread, event, weight and place in the code, and no other; what was lost is said, once.
 
 The ways: a file, a directory of several threads, compressed, several files of one recording, groups of events, without times, through a
-pipe, what perf inject makes of a file, a ring that was full, a recorder that was killed, a file that was cut. A way that the perf of this
+pipe, what perf inject makes of a file and of code that a jitdump names, a ring that was full, a recorder that was killed, a file that was cut. A way that the perf of this
 host has not is skipped with its reason. Without --full it is a short recording in those ways that are read differently. The broken twins are files in which a sample is missing, and in which one is elsewhere.
 """
 import collections
@@ -21,7 +21,7 @@ import tempfile
 import time
 
 import perf_script
-from tailor_env import BIN, check, perf_tool_denied, run, sampling_denied, skip
+from tailor_env import BIN, BUILD, check, perf_tool_denied, run, sampling_denied, skip
 
 # Two threads that compute, then a child that has what its parent mapped; by CPU time, so that a busy host takes as many samples.
 WORK = """
@@ -189,6 +189,46 @@ def injected(folder, plain):
         check(ours.samples == Imported(plain, folder).samples, f"{way}: the same samples as those of the file that it was made of")
 
 
+def names_in_generated_code(data, folder):
+    """[(time, tid, function, file)] as perf inject --jit names it. Only the profile says it: the files are away when it is asked."""
+    profile = folder / "generated.tailor"
+    run(BIN / "tailor", "import", data, "--no-find", "-o", profile)
+    files = list(folder.glob("jitted-*.so"))
+    for file in files:
+        file.rename(file.with_suffix(".away"))
+    rows = csv.DictReader(io.StringIO(run(BIN / "tailor", "export", profile, "--format", "csv", env={"TAILOR_SYMBOL_CACHE": "off"}), newline=""))
+    found = [(int(row["time_ns"]), int(row["tid"]), row["function"], row["object"]) for row in rows if row["object"].startswith("jitted-")]
+    for file in files:
+        file.with_suffix(".away").rename(file)
+    return found
+
+
+def generated_code(folder):
+    """Code of a compiler in the process: three functions, one after the other at one address, which a jitdump names."""
+    way = "perf inject --jit"
+    plain, data = folder / "jit.data", folder / "jit_injected.data"
+    command = ["perf", "record", "-k", "1", *CLOCK, "-F", "997", "-o", plain, "--", BUILD / "targets" / "jit_process", "dump", folder]
+    done = subprocess.run(command, input="\n", capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        return not_here(way, done.stderr.strip()[-300:])
+    done = subprocess.run(["perf", "inject", "--jit", "-i", plain, "-o", data], cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0 or not list(folder.glob("jitted-*.so")):
+        return not_here(way, done.stderr.strip()[-300:] or "this perf makes no files of a jitdump")
+    judge(way, data, folder)
+    theirs = [each for each in perf_script.names(data) if each[3].startswith("jitted-")]
+    ours = names_in_generated_code(data, folder)
+    more, fewer = differences(ours, theirs)
+    check(theirs and not more and not fewer, f"{way}: all {len(theirs)} samples in generated code have the name that perf gives: {more[:3]} {fewer[:3]}")
+    named = collections.Counter(name for _, _, name, _ in ours)
+    check(named["one \x1b[31m"] > 0 and named["two"] > 0, f"{way}: {dict(named)}")
+    # The broken twins: names that are exchanged, and a file of which perf inject has made nothing.
+    exchanged = {"two": "one \x1b[31m", "one \x1b[31m": "two"}
+    more, fewer = differences(ours, [(time, tid, exchanged.get(name, name), file) for time, tid, name, file in theirs])
+    check(len(more) == named["two"] + named["one \x1b[31m"], f"{way}, the broken twin: {len(more)} names that are exchanged are found out")
+    check(not names_in_generated_code(plain, folder), f"{way}, the broken twin: the file that it was made of names none of them")
+    return None
+
+
 def piped(folder, way, *options):
     command = ["perf", "record", *options, *CLOCK, "-F", "997", "-o", "-", *program()]
     done = subprocess.run(command, capture_output=True, timeout=300)
@@ -343,6 +383,7 @@ def all_others(folder, plain):
     without_time(folder)
     piped(folder, "a pipe")
     injected(folder, plain)
+    generated_code(folder)
     lossy(folder, "a full ring of a directory", "--threads")
 
 

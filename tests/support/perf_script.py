@@ -14,6 +14,7 @@ SAMPLE = re.compile(r"(\d+)\s+(\S+):\s+([0-9a-f]+)\s*$")
 MMAP = re.compile(r"PERF_RECORD_MMAP2? (-?\d+)/-?\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0).*\]: (\S+) (.*)")
 FORK = re.compile(r"PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)")
 EXEC = re.compile(r"PERF_RECORD_COMM exec: .*:(\d+)/\d+$")
+NAMED = re.compile(r"\s*(-?\d+)/(-?\d+)\s+(\d+)\.(\d+):\s+\S+:\s+[0-9a-f]+ (.*) \((.*)\)\s*$")
 LOST = re.compile(r"PERF_RECORD_LOST: id:\d+: lost:(\d+)|PERF_RECORD_LOST_SAMPLES:.* lost samples :(\d+)")
 
 
@@ -67,6 +68,16 @@ def read(data, timed=True):
         elif found := EXEC.search(what):
             maps[int(found[1])] = []
     return Script(samples, "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip()[-300:])
+
+
+def names(data):
+    """[(time in ns, tid, name of the function, file)] of all samples whose function perf knows."""
+    done = subprocess.run(["perf", "script", "--ns", "-G", "-F", "pid,tid,time,event,ip,sym,dso", "-i", data], capture_output=True, timeout=300)
+    out = []
+    for line in done.stdout.decode(errors="replace").split("\n"):
+        if (at := NAMED.match(line)) and at[5] != "[unknown]":
+            out.append((int(at[3]) * 10**9 + int(at[4]), int(at[2]), at[5], os.path.basename(at[6])))
+    return out
 
 
 def losses(data):
