@@ -81,11 +81,14 @@ void BlockWriter::lose(const BlockContent& content, const std::string& reason) {
   loss_unsaid_ = true;
 }
 
-// Whether a reader has room for all samples up to these, where their block has this many bytes.
+// Whether a reader has room for all samples up to these, where their block has this many bytes. A segment is
+// read with any others of its store, so that its samples are paid for by its own bytes alone.
 bool BlockWriter::pays_for(const BlockContent& content, std::size_t bytes) const {
   constexpr std::uint64_t kOfSample = 128;  // what a reader that keeps each sample takes for it
-  return content.samples == 0 ||
-         (stats_.samples + content.samples) * kOfSample <= memory_budget(stats_.bytes + bytes);
+  if (content.samples == 0) return true;
+  const std::uint64_t all = stats_.bytes + bytes;
+  const std::uint64_t room = header_.kind == FileKind::kDataSegment ? memory_paid(all) : memory_budget(all);
+  return (stats_.samples + content.samples) * kOfSample <= room;
 }
 
 std::optional<std::uint64_t> BlockWriter::write(BlockType type, std::string_view raw,

@@ -15,10 +15,16 @@
 
 namespace tailor::store {
 
-// For what `read` bytes of blocks hold.
+// What this number of bytes of blocks pays for.
+inline constexpr std::uint64_t memory_paid(std::uint64_t bytes) {
+  constexpr std::uint64_t kFactor = 64;
+  return kFactor * bytes;
+}
+
+// For what `read` bytes of blocks hold. A reader has the base once, of however many files these are.
 inline constexpr std::uint64_t memory_budget(std::uint64_t read) {
-  constexpr std::uint64_t kBase = 64u << 20, kFactor = 64;
-  return kBase + kFactor * read;
+  constexpr std::uint64_t kBase = 64u << 20;
+  return kBase + memory_paid(read);
 }
 
 // Names of functions have half as much for themselves.

@@ -147,5 +147,24 @@ TEST(WritersBudget, SamplesThatAreMuchAlikeAreNotCompressed) {
   EXPECT_EQ(writer.stats().lost_blocks, 0u);
 }
 
+std::size_t bytes_of_samples(FileKind kind, std::string_view raw, std::uint64_t samples) {
+  std::string bytes;
+  FileHeader header;
+  header.kind = kind;
+  BlockWriter writer(std::make_unique<test::MemoryOutput>(bytes), header);
+  writer.write(BlockType::kSamples, raw, {.samples = samples});
+  return bytes.size() - kFileHeaderSize;
+}
+
+// A reader has its base once, and the store has any number of segments.
+TEST(WritersBudget, SamplesOfASegmentArePaidForByItsOwnBytes) {
+  const std::string alike(100'000, '\0');
+  const std::size_t small = pack_block(BlockType::kSamples, alike).bytes.size();
+  const std::uint64_t most = memory_paid(small) / 128;
+  EXPECT_EQ(bytes_of_samples(FileKind::kDataSegment, alike, most), small);
+  EXPECT_GT(bytes_of_samples(FileKind::kDataSegment, alike, most + 1), alike.size());
+  EXPECT_EQ(bytes_of_samples(FileKind::kProfile, alike, most + 1), small) << "a file has the base for itself";
+}
+
 }  // namespace
 }  // namespace tailor::store

@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +18,11 @@
 #include "daemon/query/load/damage.h"
 #include "daemon/query/load/profile.h"
 #include "daemon/store/block_reader.h"
+#include "daemon/store/catalogue.h"
 #include "daemon/store/encoder.h"
 #include "daemon/store/memory_budget.h"
+#include "daemon/store/store_directory.h"
+#include "daemon/store/store_writer.h"
 #include "tests/support/memory_output.h"
 #include "tests/support/profile_bytes.h"
 
@@ -117,6 +124,7 @@ void give_samples_that_are_alike(profile::ProfileSink& sink) {
       sample.time = time += 1'000'000;
     }
     sink.on_samples(samples);
+    sink.on_watermark(time);
   }
 }
 
@@ -126,8 +134,7 @@ std::string compressed(const std::string& bytes) {
   store::ReadReport report;
   store::BlockReader reader(input, report);
   EXPECT_TRUE(reader.open());
-  const auto head = store::encode(store::FileHeader{});
-  std::string out(reinterpret_cast<const char*>(head.data()), head.size());
+  std::string out = bytes.substr(0, store::kFileHeaderSize);
   std::uint64_t next = 0;
   for (auto block = reader.next(); block && block->has_value(); block = reader.next())
     out += store::make_block((*block)->header.type, next++, (*block)->payload);
@@ -148,6 +155,53 @@ TEST(ReadBudget, SamplesThatAreAlikeAreAllRead) {
   EXPECT_LT(small.size(), bytes.size() / 4);
   store::MemoryInput small_input(small);
   const auto refused = Profile::load(small_input, options);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("more than a profile of that size may take"));
+}
+
+class StoreBudget : public testing::Test {
+ protected:
+  StoreBudget() { std::filesystem::remove_all(directory_); }
+  ~StoreBudget() override { std::filesystem::remove_all(directory_); }
+
+  Result<Profile> load(store::RecordingNumber recording) const {
+    auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
+    if (!catalogue) return catalogue.error();
+    LoadOptions options;
+    options.keep_samples = true;
+    return Profile::load_store(directory_, *catalogue, recording, options);
+  }
+  std::string path_of(const store::SegmentFile& segment) const {
+    return store::segment_path(directory_, segment.number, segment.kind);
+  }
+
+  std::string directory_ = testing::TempDir() + "/store_budget_" + std::to_string(::getpid());
+};
+
+// None of the segments has more samples than a file has room for.
+TEST_F(StoreBudget, SamplesOfManySegmentsThatAreAlikeAreAllRead) {
+  store::StoreOptions how;
+  how.segment_time = TimeNs{kAlike} / 4 * 1'000'000;
+  auto writer = store::StoreWriter::open(directory_, how, 1);
+  ASSERT_TRUE(writer) << writer.error().message;
+  give_samples_that_are_alike(**writer);
+  ASSERT_TRUE((*writer)->finish());
+  const store::RecordingNumber recording = (*writer)->recording();
+  writer->reset();
+  const auto segments = store::list_segments(directory_);
+  ASSERT_TRUE(segments);
+  EXPECT_GE(segments->size(), 5u);
+  const auto profile = load(recording);
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->samples().size(), kAlike);
+  EXPECT_EQ(damage_text(*profile), "");
+  // The twin: a writer who takes each segment for a file of its own.
+  for (const store::SegmentFile& segment : *segments) {
+    std::ifstream in(path_of(segment), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    std::ofstream(path_of(segment), std::ios::binary) << compressed(bytes);
+  }
+  const auto refused = load(recording);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("more than a profile of that size may take"));
 }
