@@ -107,7 +107,7 @@ TESTS_NEED = {
     "capture/decode": {"daemon/capture/select", "daemon/capture/host"},  # attributes as they are really asked for
     "capture/select": {"daemon/capture/host", "daemon/query/sums"},  # an event's page, host, and what its samples add up to
     "cli": {"tests/unit/query/symbols"},  # ELF files that tests make
-    "import": {"daemon/query/load", "daemon/query/sums", "daemon/query/reports"},  # a report of what was imported
+    "import": {"daemon/query/load", "daemon/query/sums", "daemon/query/reports", "tests/unit/query/symbols"},  # a report of what was imported, ELF files that tests make
     "jvm": {"proto/base", "daemon/unwind"},  # frames that the daemon has to unwind
     "metrics": {"daemon/query/reports"},  # the same sums, by a report
     "pipeline": {"daemon/bpf", "daemon/capture/select", "daemon/query/code"},  # samples of BPF; one history of code in two readings

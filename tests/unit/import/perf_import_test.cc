@@ -21,6 +21,7 @@
 #include "daemon/query/reports/function_report.h"
 #include "daemon/store/file_writer.h"
 #include "tests/support/record_encoder.h"
+#include "tests/unit/query/symbols/elf_image.h"
 
 namespace tailor::importer {
 namespace {
@@ -377,6 +378,31 @@ TEST_F(PerfImportTest, TheArchitectureOfAnotherMachineIsSaid) {
   ASSERT_TRUE(load().ok());
   EXPECT_EQ(imported.description.arch, "aarch64");
   EXPECT_TRUE(noted("another architecture (aarch64)"));
+}
+
+// A file names what was recorded if it has the recorded id, and runs there.
+TEST_F(PerfImportTest, FilesOfThisHostNameNothingOfAnotherMachine) {
+  const std::string path = folder + "program", id(20, 'i');
+  add(RecordBytes(80, 0).u64(6).u32(16).raw("aarch64").raw(std::string(9, '\0')));
+  RecordBytes mapped(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID);
+  mapped.u32(kPid).u32(kPid).u64(kCode).u64(0x1000).u64(0).u8(20).u8(0).u16(0).raw(id).u32(5).u32(2);
+  add(mapped.text(path).u32(kPid).u32(kPid).u64(50));
+  sample(100, kCode + 0x100, {});
+  const auto row_with = [&](std::uint16_t machine, const std::string& id_here) {
+    query::ElfImage<true> image;
+    image.machine = machine;
+    image.code(".text", 0x1000, std::string(0x100, '\x90')).build_id(id_here);
+    image.symbols(SHT_SYMTAB, {{"of_this_file", STB_GLOBAL, STT_FUNC, 1, 0x1000, 0x100}});
+    query::write_image(path, image.bytes());
+    const auto rows = functions();
+    return rows.size() == 1 ? rows.begin()->second : query::FunctionRow{};
+  };
+  EXPECT_EQ(row_with(EM_AARCH64, id).name, "of_this_file");
+  EXPECT_EQ(row_with(EM_AARCH64, std::string(20, 'o')).function.why, "the file is another one now");
+  EXPECT_NE(row_with(EM_X86_64, id).function.why.find("of another machine"), std::string::npos);
+  std::filesystem::remove(path);
+  const auto rows = functions();
+  EXPECT_EQ(rows.at("[unknown]").function.why, "the file is gone");
 }
 
 TEST_F(PerfImportTest, AKernelSampleLeadsToTheUserCodeThatEnteredIt) {
