@@ -63,7 +63,7 @@ void ProfileEncoder::on_mapping(const profile::MappingRecord& mapping) {
 bool ProfileEncoder::has_room(const profile::FileNames& names) {
   const std::optional<std::uint64_t> written = out_.written();
   if (!written || names_room_.take(memory_of(names), *written)) return true;
-  names_left_out_ += names.functions.size();
+  names_left_out_ += functions_left_out_with(names);
   return false;
 }
 

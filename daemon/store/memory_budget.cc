@@ -37,6 +37,10 @@ std::uint64_t memory_of(const profile::FileNames& names) {
   return bytes;
 }
 
+std::uint64_t functions_left_out_with(const profile::FileNames& names) {
+  return std::max<std::uint64_t>(1, names.functions.size());
+}
+
 BoundedArena::BoundedArena(std::uint64_t limit) : left_of_other_(t_left), arena_(options(limit)) {}
 
 BoundedArena::~BoundedArena() {

@@ -35,6 +35,10 @@ inline constexpr std::uint64_t names_budget(std::uint64_t read) {
 // What a reader keeps of these, about.
 std::uint64_t memory_of(const profile::FileNames& names);
 
+// How many functions count as left out without these. A file that had no names counts as one: some code of it
+// was hit, and nothing says any more why that has no name.
+std::uint64_t functions_left_out_with(const profile::FileNames& names);
+
 // Which of the names that it is given a profile holds. A reader that is given what a writer held, in the same
 // order, holds all of it: no fewer bytes come before them.
 class NamesRoom {

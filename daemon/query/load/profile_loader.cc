@@ -102,7 +102,7 @@ void ProfileLoader::on_names(const profile::FileNames& names) {
   // Blocks that were passed over pay, too: the writer counted them.
   const std::uint64_t before = std::max(read_, data_->read.bytes);
   if (names_room_.take(store::memory_of(names), before)) return data_->names.add(names);
-  data_->names_left_out += names.functions.size();
+  data_->names_left_out += store::functions_left_out_with(names);
 }
 
 void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind) {

@@ -72,7 +72,8 @@ NamedCode Symbols::function(const std::string& path, std::uint64_t file_offset,
       with_id.build_id = read;
       return in_file(path, file_offset, with_id);
     }
-    if (told && stored_.are_some_missing()) return {"", kNoRoom};
+    // One that is not told may have been left out, and is not the one at the path then.
+    if (stored_.are_some_missing()) return {"", kNoRoom};
     if (told) return {"", *told > 0 ? kNoSymbol : kNoNames};
   }
   return in_file(path, file_offset, recorded);

@@ -105,6 +105,22 @@ TEST(ReadBudget, OneNameMoreThatWasWrittenIsLeftOutByItsReader) {
   EXPECT_THAT(damage_text(profile), HasSubstr("The names of 1 function are left out"));
 }
 
+// With it would go, in silence, why code of that file has no name.
+TEST(ReadBudget, AFileWithoutNamesThatHasNoRoomCountsAsOneFunction) {
+  const auto give = [](profile::ProfileSink& sink) {
+    give_names_that_fit(sink);
+    sink.on_names({std::string(kRoom / 16, 'p'), "", {}});
+  };
+  const Profile left_out = test::load(test::profile_bytes(give));
+  EXPECT_EQ(left_out.said_loss().names, 1u);
+  const Profile read = test::load(without_leaving_out(give));
+  EXPECT_EQ(read.names_left_out(), 1u);
+  for (const Profile* profile : {&left_out, &read}) {
+    EXPECT_TRUE(profile->names().are_some_missing());
+    EXPECT_THAT(damage_text(*profile), HasSubstr("The names of 1 function are left out"));
+  }
+}
+
 // More than a small file has room for, one each millisecond and all alike.
 constexpr std::size_t kAlike = 1'200'000;
 

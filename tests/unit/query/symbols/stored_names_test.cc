@@ -60,6 +60,8 @@ TEST(StoredNames, WhereSomeHadNoRoomTheReasonIsThat) {
   names.miss_some();
   EXPECT_EQ(Symbols(names).function("/plain", 0x100).why, kNoRoom);
   EXPECT_EQ(Symbols(names).function("/plain", 0x40).name, "first");
+  EXPECT_EQ(Symbols(names).function("/proc/self/exe", 0x40).why, kNoRoom)
+      << "what is told of it may be missing";
 }
 
 TEST(StoredNames, TheFileThatWasReadIsKnownWhereOneWas) {
