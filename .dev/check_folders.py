@@ -82,7 +82,7 @@ USES = {
     "daemon/config": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/query/reports"},
     "daemon/redact": BASE,
     "daemon/serve": VOCABULARY | REPORTS | {"daemon/store", "daemon/redact", "proto/control"},
-    "daemon/serve/http": VOCABULARY | {"daemon/serve", "daemon/store", "daemon/query/time"},
+    "daemon/serve/http": VOCABULARY | {"daemon/os", "daemon/serve", "daemon/store", "daemon/query/time"},
     "daemon/metrics": VOCABULARY | {"daemon/serve", "daemon/store", "daemon/query/load", "daemon/query/sums", "daemon/query/time", "daemon/redact"},
     "daemon/journal": VOCABULARY | {"daemon/pipeline", "daemon/store", "daemon/capture/decode"},
     "daemon/session": DECODE | {"daemon/os", "daemon/config", "daemon/capture/select", "daemon/capture/host", "daemon/bpf", "daemon/clock",

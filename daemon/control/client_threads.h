@@ -3,6 +3,7 @@
 // A packet may hold descriptors. The thread that takes the packet closes them, and so does a thread that
 // closes a socket in which the packet lies. It waits then for the peer of a TCP socket with SO_LINGER, or for
 // the server of a file of FUSE. The thread that answers requests feeds the watchdog: it must do neither.
+// From Linux 6.16 on the kernel refuses such packets (ControlServer::Passed).
 #pragma once
 
 #include <atomic>

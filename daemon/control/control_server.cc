@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "daemon/control/connection_share.h"
+#include "daemon/os/passed_descriptors.h"
 #include "proto/base/errors.h"
 #include "proto/control/control_client.h"
 #include "proto/control/control_socket.h"
@@ -51,7 +52,7 @@ bool is_readable(int fd) {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& path, Handler handler,
                                                              OnCutOff on_cut_off, std::size_t max_clients,
-                                                             ClientThreads::Close close) {
+                                                             ClientThreads::Close close, Passed passed) {
   auto address = socket_address(path);
   if (!address.ok()) return address.error();
   if (ControlClient::connect(path).ok()) {
@@ -64,6 +65,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
   }
   UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return failed("cannot create", path);
+  // Nobody has connected yet. Where the kernel cannot do it, ClientThreads bears with such clients.
+  if (passed == Passed::kRefused) (void)os::refuse_passed_descriptors(listener.get());
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return failed("cannot bind", path);
   }

@@ -42,12 +42,17 @@ class ControlServer {
   // Of these to all users but root and the daemon's, and to one such user.
   static constexpr std::size_t kMaxLateOfOthers = 36, kMaxLateOfUser = 24;
 
+  // What becomes of descriptors in requests. None has any. kRefused: the kernel tells their sender, from
+  // Linux 6.16 on. kTaken: as older kernels do it.
+  enum class Passed { kRefused, kTaken };
+
   // Replaces a socket file that nobody listens on; fails if a daemon does. At most `max_clients` (above 0)
   // are connected at a time. `close`: see there.
   static Result<std::unique_ptr<ControlServer>> listen(const std::string& path, Handler handler,
                                                        OnCutOff on_cut_off = {},
                                                        std::size_t max_clients = kMaxClients,
-                                                       ClientThreads::Close close = {});
+                                                       ClientThreads::Close close = {},
+                                                       Passed passed = Passed::kRefused);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "daemon/os/passed_descriptors.h"
 #include "daemon/serve/error_json.h"
 #include "daemon/serve/http/engine.h"
 #include "daemon/serve/http/socket_bytes.h"
@@ -32,7 +33,7 @@ Error failed(const std::string& what, const std::string& where) {
   return os_error(fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno);
 }
 
-Result<UniqueFd> listen_unix(const std::string& path) {
+Result<UniqueFd> listen_unix(const std::string& path, bool takes_descriptors) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
@@ -48,6 +49,8 @@ Result<UniqueFd> listen_unix(const std::string& path) {
     ::unlink(path.c_str());
   }
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Where the kernel cannot do it, the threads of connections throw them away.
+  if (fd && !takes_descriptors) (void)os::refuse_passed_descriptors(fd.get());
   if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return failed("cannot bind", path);
   if (::chmod(path.c_str(), kSocketMode) != 0) return failed("cannot set the mode of", path);
@@ -162,7 +165,8 @@ HttpServer::~HttpServer() {
 
 Status HttpServer::open(const Listener& listener) {
   std::uint16_t port = 0;
-  auto fd = listener.unix_path.empty() ? listen_tcp(listener, port) : listen_unix(listener.unix_path);
+  auto fd = listener.unix_path.empty() ? listen_tcp(listener, port)
+                                       : listen_unix(listener.unix_path, options_.takes_descriptors);
   if (!fd) return fd.error();
   if (listener.unix_path.empty()) ports_.push_back(port);
   open_.push_back({std::move(*fd), listener});

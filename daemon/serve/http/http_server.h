@@ -35,7 +35,10 @@ struct HttpOptions {
   std::vector<Listener> listeners;
   GateOptions gate;
   std::size_t connections = 64;
-  std::size_t streams = 16;              // of live events
+  std::size_t streams = 16;  // of live events
+  // A request has no descriptors. From Linux 6.16 on whoever sends some is refused by the kernel; with this,
+  // they are taken, as older kernels do it.
+  bool takes_descriptors = false;
   std::function<std::string()> metrics;  // text of /metrics; empty: there are none
 };
 

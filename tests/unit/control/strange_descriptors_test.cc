@@ -1,4 +1,5 @@
-// Clients that send descriptors which are slow to close make nobody else wait.
+// Clients that send descriptors which are slow to close make nobody else wait: the kernel refuses such
+// packets, and where it cannot, threads of their users bear with them.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "daemon/control/control_server.h"
+#include "daemon/os/passed_descriptors.h"
 #include "proto/control/control_socket.h"
 #include "tests/support/lingering_socket.h"
 
@@ -46,7 +49,8 @@ class StrangeDescriptorsTest : public testing::Test {
   }
 
   // A report is promised, and everything else is answered at once.
-  void start(std::size_t max_clients = ControlServer::kMaxClients, ClientThreads::Close close = {}) {
+  void start(std::size_t max_clients = ControlServer::kMaxClients, ClientThreads::Close close = {},
+             ControlServer::Passed passed = ControlServer::Passed::kTaken) {
     auto listening = ControlServer::listen(
         path,
         [this](const v1::ControlRequest& request, const Peer& /*peer*/,
@@ -57,7 +61,7 @@ class StrangeDescriptorsTest : public testing::Test {
           reply.mutable_status()->set_pid(42);
           return reply;
         },
-        [this](const std::string& why) { cut_off.push_back(why); }, max_clients, std::move(close));
+        [this](const std::string& why) { cut_off.push_back(why); }, max_clients, std::move(close), passed);
     ASSERT_TRUE(listening.ok()) << listening.error().message;
     server = std::move(*listening);
   }
@@ -78,6 +82,9 @@ class StrangeDescriptorsTest : public testing::Test {
   }
 
   static void send_with(const UniqueFd& socket, const v1::ControlRequest& request, int attached) {
+    ASSERT_TRUE(is_sent_with(socket, request, attached));
+  }
+  static bool is_sent_with(const UniqueFd& socket, const v1::ControlRequest& request, int attached) {
     std::string bytes = request.SerializeAsString();
     iovec data{bytes.data(), bytes.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -91,7 +98,7 @@ class StrangeDescriptorsTest : public testing::Test {
     item->cmsg_type = SCM_RIGHTS;
     item->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(item), &attached, sizeof attached);
-    ASSERT_EQ(::sendmsg(socket.get(), &header, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    return ::sendmsg(socket.get(), &header, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
 
   static std::int32_t pid_at(const UniqueFd& socket) {
@@ -107,6 +114,25 @@ class StrangeDescriptorsTest : public testing::Test {
   std::vector<std::string> cut_off;
   std::unique_ptr<ControlServer> server;
 };
+
+// So no slow descriptor lies in a connection, and nothing waits for one. Twin: the tests below, whose server
+// takes what is sent.
+TEST_F(StrangeDescriptorsTest, TheKernelRefusesThemWhereItCan) {
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!os::refuse_passed_descriptors(probe.get())) GTEST_SKIP() << "needs Linux 6.16";
+  start(ControlServer::kMaxClients, {}, ControlServer::Passed::kRefused);
+  const UniqueFd client = connected();
+  const auto is_refused = [&] {
+    errno = 0;
+    return !is_sent_with(client, status, STDIN_FILENO) && errno == EPERM;
+  };
+  EXPECT_TRUE(is_refused()) << "before the connection is accepted";
+  some_turns();
+  EXPECT_TRUE(is_refused()) << "and afterwards";
+  ASSERT_TRUE(send_message(client.get(), status).ok());
+  turn_until([this] { return handled == 1; });
+  EXPECT_EQ(pid_at(client), 42) << "requests are answered";
+}
 
 // Twin: if the thread that polls reads the request, it has closed the descriptor a minute later, and has
 // handled the request.

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "daemon/os/passed_descriptors.h"
 #include "daemon/serve/http/http_server.h"
 #include "tests/support/lingering_socket.h"
 #include "tests/support/profile_bytes.h"
@@ -28,6 +29,7 @@ class LingeringTest : public testing::Test {
     library_ = open_file_library(file_);
     service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", {}});
     HttpOptions options;
+    options.takes_descriptors = true;
     options.listeners.push_back({path_, "", 0, false});
     auto server = HttpServer::start(*service_, std::move(options));
     EXPECT_TRUE(server) << (server ? "" : server.error().message);
@@ -74,6 +76,36 @@ bool send_attached(int socket, int attached) {
   item->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(item), &attached, sizeof attached);
   return ::sendmsg(socket, &header, MSG_NOSIGNAL) == 1;
+}
+
+// Twin: the server of the test below takes them.
+TEST(RefusedDescriptorsTest, TheKernelRefusesThemWhereItCan) {
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!os::refuse_passed_descriptors(probe.get())) GTEST_SKIP() << "needs Linux 6.16";
+  const std::string path =
+      testing::TempDir() + "/refused_descriptors." + std::to_string(::getpid()) + ".sock";
+  const std::string file = path + ".tailor";
+  std::ofstream(file) << test::profile_bytes([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
+  const auto library = open_file_library(file);
+  Service service(*library, ServiceOptions{"test", {}});
+  HttpOptions options;
+  options.listeners.push_back({path, "", 0, false});
+  const auto server = HttpServer::start(service, std::move(options));
+  ASSERT_TRUE(server);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_FALSE(send_attached(socket.get(), STDIN_FILENO));
+  EXPECT_EQ(errno, EPERM);
+  const std::string request = "GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  ASSERT_EQ(::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  char answer[12] = {};
+  ASSERT_EQ(::recv(socket.get(), answer, sizeof answer, MSG_WAITALL), static_cast<ssize_t>(sizeof answer));
+  EXPECT_EQ(std::string(answer, sizeof answer), "HTTP/1.1 200");
+  std::remove(file.c_str());
 }
 
 // More than a server reads of a request and behind it, then a descriptor. Nothing where the server was
