@@ -6,7 +6,7 @@ A step is what that thread does between two waits. Time in the run queue does no
 middle of its steps, which must be noticed.
 
 What the daemon counts shows that the attack has reached it. With --full each attack lasts longer, and files of strangers attack too:
-perf maps, jitdumps and libraries.
+perf maps, jitdumps and libraries. Files of FUSE attack where the host lets them be mounted.
 
 control_thread.py [--full] [ATTACK ...]: these alone.
 """
@@ -23,12 +23,14 @@ import time
 
 from attacks import LOSSES, PATIENCE, Victim
 from hostile_agents import Attackers
-from hostile_files import growing_map, many_functions, strangers, wait_until_sampled
+from hostile_files import growing_map, many_functions, sparse_map, strangers, wait_until_sampled
 from raw_agent import ask_control, field
+from slow_files import can_be_slow
 from tailor_env import ROOT, Daemon, check, check_live, sampling_denied, skip, undisturbed
 
 ROUNDS = 2  # of the victim's executions beside each attack; with --full ten times as many
 TIMES = 3
+STRANGER = 65534
 ON_DISK = tempfile.gettempdir()  # programs can be executed from there
 QUERY = (ROOT / "compiler/weft/queries/q3.sql").read_text().strip().rstrip(";")
 
@@ -36,7 +38,11 @@ QUERY = (ROOT / "compiler/weft/queries/q3.sql").read_text().strip().rstrip(";")
 @contextlib.contextmanager
 def agents(kind, daemon, _):
     """Until each of the attacks was seen to go on."""
-    with Attackers(kind, daemon.socket) as attackers:
+    uid = STRANGER if kind in OF_A_STRANGER and os.geteuid() == 0 else None
+    if uid is not None:
+        os.chmod(daemon.socket.parent, 0o755)
+        os.chmod(daemon.socket, 0o666)
+    with Attackers(kind, daemon.socket, uid) as attackers:
         deadline = time.monotonic() + PATIENCE
         while not all(attackers.taken().values()) and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -69,6 +75,11 @@ def limits(*keys):
     return lambda status: sum(int(each["count"]) for each in status.get("limits", []) if each["reason"] in keys)
 
 
+def raw_processes(status):
+    """How many of the attack's processes the daemon knows."""
+    return sum(each["info"].get("engine_name") == "raw" for each in status["processes"])
+
+
 def taken_messages(status):
     """Of agents that say what nobody else says, those that were not rejected."""
     said = [each["accounting"] for each in status["processes"] if each["info"].get("engine_name") == "raw"]
@@ -85,15 +96,28 @@ ATTACKS = {
     "tables": (agents, "tables"),
     "message": (agents, "message"),
     "catalogue": (reader, None),
+    "sleepers": (agents, "sleepers"),
+    "arenas": (agents, "arenas"),
+    "programs": (agents, "programs"),
+    "slow files": (agents, "slow files"),
+    "requests": (agents, "requests"),
+    "sparse": (files, sparse_map),
     "map": (files, growing_map),
     "jitdump": (files, many_functions),
 }
-LONG = ("map", "jitdump", "tables")  # with --full
+LONG = ("map", "sparse", "jitdump", "tables")  # with --full
 LEAST = {"message": 3}  # steps of the attack in each try: one of each kind of message
+LEAST_OF_A_ROUND = {  # and for each round: processes that come, libraries, files, answers
+    "sleepers": 50, "arenas": 4, "programs": 1, "slow files": 1, "requests": 2,
+}
+OF_A_STRANGER = ("sleepers", "arenas")  # processes of a user share what the user may have: these leave the victim little of it
 # What the daemon counts of an attack. It must become more.
 REACHED = {
     "tables": limits("unwind-file", "unwind-work"),
     "message": taken_messages,
+    "sleepers": raw_processes,
+    "arenas": raw_processes,
+    "programs": limits("unwind-file", "unwind-work"),
 }
 
 
@@ -153,7 +177,8 @@ def under(attack, daemon, folder, rounds):
         with begin(what, daemon, folder) as steps:
             wait_until_reached(attack, daemon, reached)
             while 0 not in counts and len(counts) < TIMES:
-                before, enough = int(status(daemon)["long_steps"]), steps() + LEAST.get(attack, 0)
+                before = int(status(daemon)["long_steps"])
+                enough = steps() + LEAST.get(attack, 0) + rounds * LEAST_OF_A_ROUND.get(attack, 0)
                 deadline = time.monotonic() + PATIENCE
                 for _ in range(rounds):
                     victim.execute(QUERY)
@@ -170,8 +195,12 @@ def main(attacks, rounds):
         folder = pathlib.Path(folder)
         rules = folder / "tailord.toml"
         rules.write_text(f'[[processes.sample]]\nexecutable = "{folder}/stranger"\n')
+        options = ["--config", rules, "--max-memory", 64, "--user-processes", 2000, "--http-connections", 256]
         for attack in attacks:
-            with Daemon(frequency=997, options=["--config", rules, "--max-memory", 64, "--user-processes", 2000]) as daemon:
+            if attack == "slow files" and not can_be_slow():
+                print("not tried: slow files, because the host lets no file system of FUSE be mounted")
+                continue
+            with Daemon(frequency=997, options=options) as daemon:
                 begin_to_sample(daemon, rounds) if attack == "first" else under(attack, daemon, folder, rounds)
     broken_twin()
 

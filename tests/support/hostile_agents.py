@@ -4,21 +4,27 @@ An attack is a generator that yields after each step, so that a test can see tha
 """
 import contextlib
 import ctypes
-import mmap
 import multiprocessing
 import os
+import queue
 import socket
 import struct
+import threading
 import time
 
+from hostile_libraries import COMMON_ENTRY, LOOP, PAGE, executable_page, function_entry, library_with, unwind_table, with_mmap
 from raw_agent import SEAL_GROW, SEAL_SHRINK, SEAL_WRITE, RawAgent, field, memory_file, put_record, set_head, varint
+from slow_files import SlowFiles
 
 FUTURE = 1 << 62
 LINGER = 60  # seconds
-PAGE = 4096
 COMPONENTS = 900_000
 ROWS = 1_000_000
 MAPPED_FILES, MAPPINGS = 1000, 60_000
+SLEEPERS = 1000
+ARENAS = 256  # of a process, as many as it may have
+CLIENTS = 200
+PROGRAMS, PROGRAM, LARGEST_PROGRAM = 60, 60_000, 2_000_000  # functions with unwind tables of so many rows, and one with more
 
 
 def labels(path):
@@ -169,6 +175,98 @@ def work_registered(path):
     agent.close()
 
 
+def together(count, work):
+    """Yields when each of these processes has begun; they end together, and with whoever waits for them. Each does `work(wait)`."""
+    read, write = os.pipe()
+
+    def wait():
+        os.close(write)
+        os.read(read, 1)
+
+    children = []
+    try:
+        for _ in range(count):
+            children.append(child_of(lambda: work(wait)))
+            yield
+    finally:
+        os.close(write)
+        os.close(read)
+        for child in children:
+            os.waitpid(child, 0)
+
+
+def sleepers(path):
+    """Processes that register and sleep, until there are a thousand of them; then others."""
+    def sleep(wait):
+        agent = RawAgent(path)
+        wait()
+        agent.close()
+    while True:
+        yield from together(SLEEPERS, sleep)
+
+
+def many_arenas(path):
+    """Processes with as many tiny arenas as they may have; they end together."""
+    def fill(wait):
+        agent = RawAgent(path)
+        arenas = [agent.arena(index, 1, 16) for index in range(ARENAS)]
+        agent.barrier(1)
+        wait()
+        agent.close()
+        return arenas
+    while True:
+        yield from together(24, fill)
+
+
+def slow_files(path):
+    """Files of FUSE in messages. Whoever closes one waits for half a second."""
+    files = SlowFiles()
+    while True:
+        agent = RawAgent(path)
+        files.hold()
+        try:
+            for _ in range(8):
+                file = files.open()
+                agent.send(field(2, 100), [file])
+                os.close(file)
+            deadline = time.monotonic() + LINGER
+            while not files.waiting() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if files.waiting():
+                yield
+                time.sleep(0.5)
+        finally:
+            files.let_go()
+            agent.close()
+
+
+def heavy_requests(path):
+    """Two hundred clients ask over HTTP for all there is of the last execution, again and again."""
+    answers = queue.SimpleQueue()
+    web = os.path.join(os.path.dirname(path), "http.sock")
+    for _ in range(CLIENTS):
+        threading.Thread(target=ask_for_all, args=(web, answers), daemon=True).start()
+    while True:
+        if answers.get() == 200:
+            yield
+
+
+def ask_for_all(web, answers):
+    while True:
+        status = 0
+        try:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(web)
+                client.sendall(b"GET /api/v1/executions/last/bundle HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                with client.makefile("rb") as answer:
+                    status = int(answer.read()[9:12] or 0)
+        except (OSError, ValueError):
+            pass
+        answers.put(status)
+        if status != 200:
+            time.sleep(0.1)
+
+
 def child_of(work):
     """A process that does it and ends; its number."""
     child = os.fork()
@@ -238,22 +336,6 @@ def late_code(path):
             yield
 
 
-def executable_page(libc, file):
-    """Its second page, mapped."""
-    address = libc.mmap(None, PAGE, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, file, PAGE)
-    if address == ctypes.c_void_p(-1).value:
-        raise OSError(ctypes.get_errno(), "the library is not mapped")
-    return address
-
-
-def with_mmap():
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    return libc
-
-
 def much_mapped(path):
     """Newcomers with as many libraries, and as many mappings, as the kernel allows."""
     libc = with_mmap()
@@ -280,6 +362,28 @@ def tables_of_files(path):
         os.close(file)
         ctypes.CFUNCTYPE(None, ctypes.c_uint64)(address)(30_000_000)
         libc.munmap(address, PAGE)
+        yield
+
+
+def unwind_programs(path):
+    """Libraries whose functions have unwind tables of many rows, and run for a moment each. Nobody has seen them before."""
+    agent = RawAgent(path)
+    loops = [PAGE + 16 * number for number in range(1 + PROGRAMS)]
+    table = bytearray(COMMON_ENTRY)
+    for number, address in enumerate(loops):  # 0x40: the next row is of the same address
+        table += function_entry(len(table), address, 16, b"\x40" * (PROGRAM if number else LARGEST_PROGRAM))
+    library = library_with(bytes(table), LOOP.ljust(16, b"\xcc") * len(loops))
+    libc = with_mmap()
+    number = 0
+    while agent:
+        number += 1
+        file = os.memfd_create("library")
+        os.write(file, library + struct.pack("<Q", number))
+        page = executable_page(libc, file)
+        os.close(file)
+        for address in 3 * loops:
+            ctypes.CFUNCTYPE(None, ctypes.c_uint64)(page + address - PAGE)(5_000_000)
+        libc.munmap(page, PAGE)
         yield
 
 
@@ -325,31 +429,6 @@ def large_messages(path):
             yield
 
 
-def library_with(table):
-    """An ELF file whose code lies at PAGE, a loop that counts down, with this .eh_frame at 2 * PAGE."""
-    header = 64 + 2 * 56  # of the table, behind the program headers
-    code = b"\x48\xff\xcf\x75\xfb\xc3"  # dec %rdi; jnz; ret
-    out = bytearray(2 * PAGE) + table
-    out[:64] = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 64, 0, 0)
-    out[64:120] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(out), len(out), PAGE)
-    out[120:176] = struct.pack("<IIQQQQQQ", 0x6474E550, 4, header, header, header, 16, 16, 4)
-    out[header:header + 8] = struct.pack("<BBBBI", 1, 3, 0xFF, 0xFF, 2 * PAGE)
-    out[PAGE:PAGE + len(code)] = code
-    return bytes(out)
-
-
-def unwind_table(size, instructions=b""):
-    """.eh_frame of functions of two bytes each, as many as fit: an entry that is common to all, and one for each, with these
-    instructions."""
-    common = struct.pack("<IB3sBbBBB", 0, 1, b"zR\0", 1, 0x78, 16, 1, 2) + b"\x0c\x07\x08"
-    table = bytearray(struct.pack("<I", len(common)) + common)
-    number = 0
-    while len(table) < size:
-        number += 1
-        table += struct.pack("<IIHHB", 9 + len(instructions), len(table) + 4, number * 40503 & 0xFFFF, 2, 0) + instructions
-    return bytes(table)
-
-
 ATTACKS = {
     "data": [labels, refused_code, huge_claims, code_churn],
     "logs": [lying_logs, many_areas],
@@ -362,22 +441,29 @@ ATTACKS = {
     "mapped": [much_mapped],
     "tables": [tables_of_files],
     "message": [large_messages],
+    "sleepers": [sleepers],
+    "arenas": [many_arenas],
+    "slow files": [slow_files],
+    "requests": [heavy_requests],
+    "programs": [unwind_programs],
 }
 
 
 class Attackers:
-    """All attacks of a kind at once, one process each; they only get the time that nobody else wants."""
+    """All attacks of a kind at once, one process each; they only get the time that nobody else wants. `uid`: their user."""
 
-    def __init__(self, kind, path):
-        self.attacks = ATTACKS[kind]
+    def __init__(self, kind, path, uid=None):
+        self.attacks, self.uid = ATTACKS[kind], uid
         self.steps = [multiprocessing.Value("Q", 0) for _ in self.attacks]
         self.processes = [multiprocessing.Process(target=self.attack, args=(attack, str(path), steps), daemon=True)
                           for attack, steps in zip(self.attacks, self.steps)]
 
-    @staticmethod
-    def attack(attack, path, steps):
+    def attack(self, attack, path, steps):
         """Again whenever the daemon has thrown it out."""
         os.nice(19)
+        if self.uid is not None:
+            os.setgid(self.uid)
+            os.setuid(self.uid)
         while True:
             try:
                 for _ in attack(path):

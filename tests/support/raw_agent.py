@@ -82,7 +82,10 @@ class RawAgent:
         """Waits until all that was said before has been taken."""
         self.say(23, field(1, sequence))
         while True:
-            answer = dict(fields(self.answer(60)))
+            packet = self.answer(60)
+            if not packet:
+                raise ConnectionError("the daemon ended the connection")
+            answer = dict(fields(packet))
             if 2 in answer and dict(fields(answer[2])).get(1) == sequence:
                 return
 
