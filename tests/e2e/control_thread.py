@@ -6,7 +6,7 @@ A step is what that thread does between two waits. Time in the run queue does no
 middle of its steps, which must be noticed.
 
 What the daemon counts shows that the attack has reached it. With --full each attack lasts longer, and files of strangers attack too:
-perf maps, jitdumps and libraries. Files of FUSE attack where the host lets them be mounted.
+perf maps, jitdumps and libraries with large unwind tables. Files of FUSE attack where the host lets them be mounted.
 
 control_thread.py [--full] [ATTACK ...]: these alone.
 """
@@ -105,7 +105,7 @@ ATTACKS = {
     "map": (files, growing_map),
     "jitdump": (files, many_functions),
 }
-LONG = ("map", "sparse", "jitdump", "tables")  # with --full
+LONG = ("map", "sparse", "jitdump", "tables", "programs")  # with --full
 LEAST = {"message": 3}  # steps of the attack in each try: one of each kind of message
 LEAST_OF_A_ROUND = {  # and for each round: processes that come, libraries, files, answers
     "sleepers": 50, "arenas": 4, "programs": 1, "slow files": 1, "requests": 2,

@@ -5,6 +5,7 @@
 import array
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -104,8 +105,18 @@ def records_backwards(folder, count=10_000_000, block=1 << 18):
     return data, []
 
 
+def compressed_bomb(folder):
+    """360 kB that are 12 GB of records of a kind that nobody knows, by zstd."""
+    data, largest, blocks = folder / "bomb.data", 1 << 17, 15_000
+    block = (largest << 3 | 1 << 1).to_bytes(3, "little") + b"\x08"  # the byte 8, again and again: a record's head, and its content
+    frame = [b"\x28\xb5\x2f\xfd\x00\x38", *[block * blocks] * 6]  # a window of 128 kB, and no size
+    records = [struct.pack("<IHH", 81, 0, 8 + len(part)) + part for part in frame]
+    perf_file.write(data, [perf_file.comm(1000, PID, "x"), perf_file.sample(2000, PID, PID, BASE), *records])
+    return data, []
+
+
 def check_memory(folder):
-    for make in (endless_records, endless_map, records_backwards):
+    for make in (endless_records, endless_map, compressed_bomb, records_backwards):
         data, more = make(folder)
         seconds, memory, code = cost("import", data, "-o", folder / "hostile.tailor", *more)
         data.unlink()
