@@ -24,7 +24,7 @@ MAPPED_FILES, MAPPINGS = 1000, 60_000
 SLEEPERS = 1000
 ARENAS = 256  # of a process, as many as it may have
 CLIENTS = 200
-PROGRAMS, PROGRAM, LARGEST_PROGRAM = 60, 60_000, 2_000_000  # functions with unwind tables of so many rows, and one with more
+PROGRAMS, PROGRAM, LARGEST_PROGRAM = 60, 60_000, 2_000_000  # functions with unwind tables of this many rows, and one with more
 
 
 def labels(path):

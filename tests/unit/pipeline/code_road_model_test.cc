@@ -1,4 +1,4 @@
-// Whose code each sample is, through the whole road: records of the kernel, agents and jitdumps that speak
+// The owner of each sample's code, through the whole road: records of the kernel, agents and jitdumps that speak
 // late and out of order, forks and programs that execute others. Attribution and the timeline of reports
 // agree with a model that is slow and plain.
 #include <gtest/gtest.h>
