@@ -1,6 +1,6 @@
-// The owner of each sample's code, through the whole road: records of the kernel, agents and jitdumps that speak
-// late and out of order, forks and programs that execute others. Attribution and the timeline of reports
-// agree with a model that is slow and plain.
+// The owner of each sample's code, through the whole road: records of the kernel, agents and jitdumps that
+// speak late and out of order, forks and programs that execute others. Attribution and the timeline of
+// reports agree with a model that is slow and plain.
 #include <gtest/gtest.h>
 
 #include <algorithm>
