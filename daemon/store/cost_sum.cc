@@ -1,6 +1,7 @@
 #include "daemon/store/cost_sum.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace tailor::store {
@@ -34,7 +35,7 @@ Wide to_parts(double number) {
   constexpr double kMost = 0x1p107;  // times kParts it is below 2^128
   if (!(number > 0)) return 0;
   if (number >= kMost) return static_cast<Wide>(-1);
-  return static_cast<Wide>(number * kParts + 0.5);
+  return static_cast<Wide>(std::round(number * kParts));
 }
 
 void CostSum::add(const profile::Sum& sum, std::uint32_t parts, bool in_kernel, bool is_inferred) {

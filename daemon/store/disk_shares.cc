@@ -63,7 +63,7 @@ class Cutter {
     for (const auto& [uid, bytes] : users_) {
       if (!uid || *uid == 0 || *uid == ::geteuid() || !is_beyond(*uid)) continue;
       if (std::ranges::find(done_, *uid) != done_.end()) continue;
-      if (!out || bytes > users_.at(*out)) out = uid;
+      if (!out || bytes > users_.at(out)) out = uid;
     }
     return out;
   }

@@ -107,8 +107,8 @@ Result<StoreRetention::Due> StoreRetention::due(const Catalogue& catalogue,
   });
   // Of what goes as a whole nothing needs to be cut.
   for (const SegmentRow& row : out.whole) gone.insert(row.number);
-  for (UserCut& cut : *cuts) {
-    if (cut.whole || !gone.contains(cut.row.number)) out.cuts.push_back(std::move(cut));
+  for (const UserCut& cut : *cuts) {
+    if (cut.whole || !gone.contains(cut.row.number)) out.cuts.push_back(cut);
   }
   return out;
 }

@@ -84,7 +84,9 @@ void CodeTimeline::add(std::uint64_t begin, std::uint64_t end, TimeNs from, Add 
 bool CodeTimeline::follow(const Mapped* before, Mapped& now) {
   const MappedCode was = before == nullptr ? MappedCode{} : before->shown;
   now.shown = shown_after(was, now.what);
-  const bool changes = profile::ends_code(now.what.kind) && !(now.what == was);
+  // A program that is executed leaves nothing, also where nothing was mapped and only code was told.
+  const bool again = now.what == was && now.what.kind != Kind::kNothing;
+  const bool changes = profile::ends_code(now.what.kind) && !again;
   now.changed = changes ? now.from : before == nullptr ? kTimeMin : before->changed;
   return changes;
 }

@@ -51,8 +51,9 @@ Answer model(const std::vector<Said>& all, std::uint64_t address, TimeNs time, A
       to = each.to;
       continue;
     }
-    const bool of_file = each.what.kind == Kind::kFile || each.what.kind == Kind::kNothing;
-    if (of_file && each.what != now.mapped && broken != Broken::kFilesEndCode) now.code = 0;
+    const bool nothing = each.what.kind == Kind::kNothing;  // a program that is executed leaves nothing
+    const bool ends = nothing || (each.what.kind == Kind::kFile && each.what != now.mapped);
+    if (ends && broken != Broken::kFilesEndCode) now.code = 0;
     if (each.what.kind == Kind::kAnonymous) {
       if (broken == Broken::kGrowthEndsNoCode) now.code = 0;
       if (broken == Broken::kAnonymousEndsFiles && now.mapped.kind == Kind::kFile) continue;
