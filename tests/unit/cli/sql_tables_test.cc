@@ -233,7 +233,7 @@ TEST(SqlTables, EachTableIsOfSumsOrOfSamples) {
       const std::size_t begin = at + word.size();
       const std::string table = schema.substr(begin, schema.find_first_of(" (", begin) - begin);
       for (const std::string& what : {std::string("*"), std::string("count(*)")}) {
-        const auto reads = SqlTables::reads("SELECT " + what + " FROM " + table);
+        const auto reads = SqlTables::reads(fmt::format("SELECT {} FROM {}", what, table));
         ASSERT_TRUE(reads) << table;
         if (table == "damage") {
           EXPECT_FALSE(reads->samples || reads->history) << "it is of either";

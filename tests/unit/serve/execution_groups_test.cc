@@ -25,14 +25,15 @@ store::ExecutionRow ran_in(const std::string& cgroup, double cpu_ns) {
 
 TEST(ExecutionGroups, ArePodsOrContainersOrCgroups) {
   const std::string in_pod = "/kubepods/burstable/pod" + kOnePod;
+  const std::string of_container = in_pod + "/" + kContainer;
   for (const GroupBy by : {GroupBy::kCgroup, GroupBy::kPod, GroupBy::kContainer}) {
     ExecutionGroups groups(by);
-    groups.add(ran_in(in_pod + "/" + kContainer, 10));
+    groups.add(ran_in(of_container, 10));
     groups.add(ran_in(in_pod, 1));
     groups.add(ran_in("/system.slice/a.service", 5));
     const auto found = groups.finish();
     ASSERT_EQ(found.size(), by == GroupBy::kCgroup ? 3u : 2u);
-    EXPECT_EQ(found[0].name, by == GroupBy::kCgroup ? in_pod + "/" + kContainer
+    EXPECT_EQ(found[0].name, by == GroupBy::kCgroup ? of_container
                              : by == GroupBy::kPod  ? kOnePod
                                                     : kContainer);
     EXPECT_EQ(found[0].cpu_ns, by == GroupBy::kPod ? 11 : 10) << "the one with most CPU time is the first";
