@@ -27,7 +27,7 @@ extern "C" {
 
 // False: there is no child.
 [[gnu::noinline]] bool start_one(bool executes) {
-  const pid_t child = ::vfork();
+  const pid_t child = ::vfork();  // NOLINT(bugprone-unsafe-functions): its frames are what is looked at
   if (child == 0) {
     if (executes) ::execv("/proc/self/exe", g_arguments);
     ::_exit(0);

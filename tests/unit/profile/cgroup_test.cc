@@ -1,5 +1,6 @@
 #include "daemon/profile/cgroup.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,65 +14,69 @@ const std::string kUid = "2c48913c-b29f-11e7-9350-020968147796";
 const std::string kUidOfSystemd = "2c48913c_b29f_11e7_9350_020968147796";
 const std::string kHash = "1d0c9e4f2b6a48d7b1c0a5e7f3928461";  // of a static pod
 
+// With these in their places.
+std::string path(const char* form) {
+  return fmt::format(fmt::runtime(form), fmt::arg("id", kId), fmt::arg("other", kOther),
+                     fmt::arg("uid", kUid), fmt::arg("slice", kUidOfSystemd), fmt::arg("hash", kHash),
+                     fmt::arg("short_id", kId.substr(1)), fmt::arg("short_uid", kUid.substr(1)));
+}
+
 TEST(Cgroup, ThePathsOfKubernetesSayPodAndContainer) {
   const CgroupNames wanted{kUid, kId};
-  for (const std::string& path : {
+  for (const std::string& each : {
            // systemd's driver: burstable, best effort, guaranteed
-           "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + kUidOfSystemd +
-               ".slice/cri-containerd-" + kId + ".scope",
-           "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + kUidOfSystemd +
-               ".slice/crio-" + kId + ".scope",
-           "/kubepods.slice/kubepods-pod" + kUidOfSystemd + ".slice/docker-" + kId + ".scope",
+           path("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{slice}.slice/"
+                "cri-containerd-{id}.scope"),
+           path("/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{slice}.slice/"
+                "crio-{id}.scope"),
+           path("/kubepods.slice/kubepods-pod{slice}.slice/docker-{id}.scope"),
            // below a parent, and seen from another cgroup namespace
-           "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" + kUidOfSystemd +
-               ".slice/cri-containerd-" + kId + ".scope",
-           "/../../kubepods-burstable-pod" + kUidOfSystemd + ".slice/cri-containerd-" + kId + ".scope",
+           path("/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{slice}.slice/"
+                "cri-containerd-{id}.scope"),
+           path("/../../kubepods-burstable-pod{slice}.slice/cri-containerd-{id}.scope"),
            // what CRI-O and systemd make inside of a container
-           "/kubepods.slice/kubepods-pod" + kUidOfSystemd + ".slice/crio-" + kId + ".scope/container",
-           "/kubepods.slice/kubepods-pod" + kUidOfSystemd + ".slice/crio-" + kId +
-               ".scope/system.slice/postgresql.service",
-           "/kubepods.slice/kubepods-pod" + kUidOfSystemd + ".slice/crio-" + kId + ".scope (deleted)",
+           path("/kubepods.slice/kubepods-pod{slice}.slice/crio-{id}.scope/container"),
+           path("/kubepods.slice/kubepods-pod{slice}.slice/crio-{id}.scope/system.slice/postgresql.service"),
+           path("/kubepods.slice/kubepods-pod{slice}.slice/crio-{id}.scope (deleted)"),
            // cgroupfs's driver
-           "/kubepods/burstable/pod" + kUid + "/" + kId,
-           "/kubepods/pod" + kUid + "/" + kId,
-           "/kubelet/kubepods/besteffort/pod" + kUid + "/" + kId,
+           path("/kubepods/burstable/pod{uid}/{id}"),
+           path("/kubepods/pod{uid}/{id}"),
+           path("/kubelet/kubepods/besteffort/pod{uid}/{id}"),
            // containerd without systemd's driver
-           "/system.slice/containerd.service/kubepods-burstable-pod" + kUidOfSystemd +
-               ".slice:cri-containerd:" + kId,
+           path("/system.slice/containerd.service/kubepods-burstable-pod{slice}.slice:cri-containerd:{id}"),
        })
-    EXPECT_EQ(names_in_cgroup(path), wanted) << path;
-  EXPECT_EQ(names_in_cgroup("/kubepods/burstable/pod" + kHash + "/" + kId), (CgroupNames{kHash, kId}));
+    EXPECT_EQ(names_in_cgroup(each), wanted) << each;
+  EXPECT_EQ(names_in_cgroup(path("/kubepods/burstable/pod{hash}/{id}")), (CgroupNames{kHash, kId}));
 }
 
 TEST(Cgroup, ThePathsOfContainersWithoutAPodSayTheContainer) {
-  for (const std::string& path :
-       {"/system.slice/docker-" + kId + ".scope", "/docker/" + kId,
-        "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-" + kId + ".scope",
-        "/machine.slice/libpod-" + kId + ".scope/container", "/libpod_parent/libpod-" + kId,
-        "/docker/" + kOther + "/docker/" + kId})
-    EXPECT_EQ(names_in_cgroup(path), (CgroupNames{"", kId})) << path;
+  for (const std::string& each :
+       {path("/system.slice/docker-{id}.scope"), path("/docker/{id}"),
+        path("/user.slice/user-1000.slice/user@1000.service/user.slice/docker-{id}.scope"),
+        path("/machine.slice/libpod-{id}.scope/container"), path("/libpod_parent/libpod-{id}"),
+        path("/docker/{other}/docker/{id}")})
+    EXPECT_EQ(names_in_cgroup(each), (CgroupNames{"", kId})) << each;
 }
 
 TEST(Cgroup, OfNestedOnesTheInnermostCounts) {
-  const std::string node = "/docker/" + kOther;  // a node that is a container itself
-  EXPECT_EQ(names_in_cgroup(node + "/kubelet/kubepods/pod" + kUid + "/" + kId), (CgroupNames{kUid, kId}));
-  EXPECT_EQ(names_in_cgroup(node + "/kubelet/kubepods/pod" + kUid), (CgroupNames{kUid, ""}));
-  EXPECT_EQ(names_in_cgroup("/kubepods/pod" + kUid + "/" + kOther + "/docker/" + kId),
-            (CgroupNames{kUid, kId}))
+  const std::string node = path("/docker/{other}");  // a node that is a container itself
+  EXPECT_EQ(names_in_cgroup(node + path("/kubelet/kubepods/pod{uid}/{id}")), (CgroupNames{kUid, kId}));
+  EXPECT_EQ(names_in_cgroup(node + path("/kubelet/kubepods/pod{uid}")), (CgroupNames{kUid, ""}));
+  EXPECT_EQ(names_in_cgroup(path("/kubepods/pod{uid}/{other}/docker/{id}")), (CgroupNames{kUid, kId}))
       << "a container that is made in a pod";
 }
 
 TEST(Cgroup, NothingIsGuessed) {
-  for (const std::string& path :
+  for (const std::string& each :
        {std::string(), std::string("/"), std::string("/system.slice/postgresql.service"),
         std::string("/user.slice/user-1000.slice/session-3.scope"),
-        std::string("/kubepods.slice/kubepods-burstable.slice"), "/" + kId, "/lxc/" + kId,
-        "/kubepods/burstable/pod" + kUid.substr(1) + "/x", "/pods/pod" + kUid,
-        "/system.slice/my-pod" + kUidOfSystemd + ".slice", "/system.slice/docker-" + kId.substr(1) + ".scope",
-        "/machine.slice/libpod-conmon-" + kId + ".scope", std::string("/system.slice/docker.service")})
-    EXPECT_EQ(names_in_cgroup(path), CgroupNames{}) << path;
-  const std::string pod = "/kubepods.slice/kubepods-pod" + kUidOfSystemd + ".slice";
-  EXPECT_EQ(names_in_cgroup(pod + "/crio-conmon-" + kId + ".scope"), (CgroupNames{kUid, ""}))
+        std::string("/kubepods.slice/kubepods-burstable.slice"), path("/{id}"), path("/lxc/{id}"),
+        path("/kubepods/burstable/pod{short_uid}/x"), path("/pods/pod{uid}"),
+        path("/system.slice/my-pod{slice}.slice"), path("/system.slice/docker-{short_id}.scope"),
+        path("/machine.slice/libpod-conmon-{id}.scope"), std::string("/system.slice/docker.service")})
+    EXPECT_EQ(names_in_cgroup(each), CgroupNames{}) << each;
+  const std::string pod = path("/kubepods.slice/kubepods-pod{slice}.slice");
+  EXPECT_EQ(names_in_cgroup(pod + path("/crio-conmon-{id}.scope")), (CgroupNames{kUid, ""}))
       << "what watches over a container is not in it";
 }
 
@@ -98,11 +103,11 @@ TEST(Cgroup, APatternIsOfTheWholePath) {
 }
 
 TEST(Cgroup, AWordIsTheBeginOfAPodOrAContainer) {
-  const std::string path = "/kubepods/burstable/pod" + kUid + "/" + kId;
-  EXPECT_TRUE(cgroup_matches(kUid, path));
-  EXPECT_TRUE(cgroup_matches(kId.substr(0, 12), path));
-  EXPECT_FALSE(cgroup_matches(kOther.substr(0, 12), path));
-  EXPECT_FALSE(cgroup_matches("kubepods", path));
+  const std::string whole = path("/kubepods/burstable/pod{uid}/{id}");
+  EXPECT_TRUE(cgroup_matches(kUid, whole));
+  EXPECT_TRUE(cgroup_matches(kId.substr(0, 12), whole));
+  EXPECT_FALSE(cgroup_matches(kOther.substr(0, 12), whole));
+  EXPECT_FALSE(cgroup_matches("kubepods", whole));
   EXPECT_FALSE(cgroup_matches("2", "/system.slice/2.service"));
 }
 
