@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <tuple>
@@ -82,13 +85,13 @@ class CodeOfMappings {
 
   void see(const MapsLine& line) {
     const bool of_file = line.name.starts_with('/');
-    if (of_file) end_nameless(line.name);
+    if (of_file) end_nameless(&line);
     if (line.protection[2] != 'x') return;
     if (line.name.empty()) return keep(nameless_, line, {pipeline::kNamelessCode, ""});
     keep(code_, line, of_file ? files_.of(line) : FilesOfMappings::File{line.name, id_of_memory(line)});
   }
   std::vector<profile::MappingRecord> take() {
-    end_nameless("");
+    end_nameless(nullptr);
     return std::move(code_);
   }
 
@@ -103,21 +106,41 @@ class CodeOfMappings {
     const std::uint64_t size = line.end - line.begin;
     to.push_back({process_, kTimeMin, line.begin, size, line.offset, file.path, file.build_id});
   }
-  // Some programs move their text to memory of no file, at its own address. So what lies between two mappings
-  // of one file is not told: it is that file's code.
-  void end_nameless(const std::string& file) {
-    if (file != file_before_ && code_.size() < kMostMappings)
-      code_.insert(code_.end(), nameless_.begin(), nameless_.end());
+  // Some programs move their text to memory of no file, at its own address. What fills the gap between two
+  // mappings of one file, at those very offsets, is that file's code. `behind`: none where no file follows.
+  void end_nameless(const MapsLine* behind) {
+    if (!nameless_.empty() && behind != nullptr && before_ && goes_on(*before_, *behind)) {
+      const FilesOfMappings::File& file = files_.of(*before_);
+      for (profile::MappingRecord& each : nameless_) {
+        each.file_offset = before_->offset + (each.begin - before_->begin);
+        each.path = file.path;
+        each.build_id = file.build_id;
+      }
+    }
+    const std::size_t room = kMostMappings - std::min(kMostMappings, code_.size());
+    const auto end = nameless_.begin() + static_cast<std::ptrdiff_t>(std::min(room, nameless_.size()));
+    code_.insert(code_.end(), nameless_.begin(), end);
     nameless_.clear();
-    file_before_ = file;
+    before_.reset();
+    if (behind != nullptr) before_ = *behind;
+  }
+  bool goes_on(const MapsLine& before, const MapsLine& behind) const {
+    std::uint64_t end = before.end;
+    for (const profile::MappingRecord& each : nameless_) {
+      if (each.begin != end) return false;
+      end += each.size;
+    }
+    const bool same = before.name == behind.name && std::string_view(before.device) == behind.device &&
+                      before.inode == behind.inode;
+    return same && end == behind.begin && behind.offset - before.offset == behind.begin - before.begin;
   }
 
   ProcessId process_;
   std::filesystem::path folder_;
   FilesOfMappings files_;
   Mappings code_;
-  Mappings nameless_;  // behind the last file
-  std::string file_before_;
+  Mappings nameless_;               // behind the last file
+  std::optional<MapsLine> before_;  // the last one of a file
 };
 
 }  // namespace

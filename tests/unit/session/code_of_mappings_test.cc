@@ -53,12 +53,37 @@ TEST(CodeOfMappings, APathMayHoldTheEndOfALine) {
   ::unlink(path.c_str());
 }
 
-// The twin of what is told above: text that was moved to huge pages is the file's.
+// The twin of what is told above: text that was moved to huge pages is the file's, if it fills a gap of it.
 TEST(CodeOfMappings, TextThatWasMovedIsNoGeneratedCode) {
-  EXPECT_EQ(code_of("00010000-00011000 r--p 00000000 08:01 5  /nonexistent/engine\n"
-                    "00011000-00013000 r-xp 00000000 00:00 0 \n"
-                    "00013000-00014000 r-xp 00003000 08:01 5  /nonexistent/engine\n"),
-            Code{"/nonexistent/engine 19 1"});
+  const std::string moved =
+      "00010000-00011000 r--p 00000000 08:01 5  /nonexistent/engine\n"
+      "00011000-00013000 r-xp 00000000 00:00 0 \n";
+  EXPECT_EQ(code_of(moved + "00013000-00014000 r-xp 00003000 08:01 5  /nonexistent/engine\n"),
+            (Code{"/nonexistent/engine 17 2", "/nonexistent/engine 19 1"}));
+  const std::string nameless = std::string(pipeline::kNamelessCode) + " 17 2";
+  EXPECT_EQ(code_of(moved + "00013000-00014000 r-xp 00004000 08:01 5  /nonexistent/engine\n"),
+            (Code{nameless, "/nonexistent/engine 19 1"}))
+      << "what is behind it is another place of the file";
+  EXPECT_EQ(code_of(moved + "00014000-00015000 r-xp 00004000 08:01 5  /nonexistent/engine\n"),
+            (Code{nameless, "/nonexistent/engine 20 1"}))
+      << "it does not fill the gap";
+  EXPECT_EQ(code_of(moved + "00013000-00014000 r-xp 00003000 08:01 6  /nonexistent/engine\n"),
+            (Code{nameless, "/nonexistent/engine 19 1"}))
+      << "another file follows";
+}
+
+TEST(CodeOfMappings, TextThatWasMovedHasItsPlaceInTheFile) {
+  test::FakeOs os;
+  os.proc_files().write("42/maps",
+                        "00010000-00011000 r--p 00005000 08:01 5  /nonexistent/engine\n"
+                        "00011000-00012000 r-xp 00000000 00:00 0 \n"
+                        "00012000-00013000 r-xp 00000000 00:00 0 \n"
+                        "00013000-00014000 r-xp 00008000 08:01 5  /nonexistent/engine\n");
+  const auto all = mappings_of(os.proc(), {42, 7});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].file_offset, 0x6000u);
+  EXPECT_EQ(all[1].file_offset, 0x7000u);
+  EXPECT_EQ(all[2].file_offset, 0x8000u);
 }
 
 TEST(CodeOfMappings, AProcessThatIsGoneHasNone) {
