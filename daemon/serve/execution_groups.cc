@@ -46,6 +46,8 @@ void ExecutionGroups::add(const store::ExecutionRow& row) {
   profile::add_bounded(group.failed, profile::failed_runs_of(record));
   if (record.end == kTimeMax) {
     ++group.running;
+  } else if (profile::is_untimed(record)) {
+    profile::add_bounded(group.untimed, profile::runs_of(record));
   } else {
     profile::add_bounded(group.ended, profile::runs_of(record));
     group.elapsed_ns += static_cast<double>(profile::run_times_of(record).sum);
@@ -90,6 +92,7 @@ query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, s
                      group.ended == 0 ? query::Json()
                                       : query::Json(group.elapsed_ns / static_cast<double>(group.ended))},
                     {"last_ms", to_ms(group.last_wall_ns)}});
+    if (group.untimed > 0) rows.back()["elapsed_unknown"] = group.untimed;
   }
   return {{"by", std::string(name_of(by))}, {"groups", std::move(rows)}, {"more", groups.size() > limit}};
 }

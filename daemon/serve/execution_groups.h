@@ -24,7 +24,8 @@ std::string_view name_of(GroupBy by);
 struct ExecutionGroup {
   std::string name;  // the cgroup's path, the pod's uid, the container's id; empty: of those without one
   // Runs that an engine added up count each (profile/added_runs.h); `running`: records that have not ended.
-  std::uint64_t executions = 0, running = 0, ended = 0, failed = 0;
+  // `ended`: of these the elapsed time is known. `untimed`: ended too, and it is not (profile::is_untimed).
+  std::uint64_t executions = 0, running = 0, ended = 0, untimed = 0, failed = 0;
   std::uint64_t samples = 0;
   double cpu_ns = 0;
   double elapsed_ns = 0;           // the sum over `ended`

@@ -319,6 +319,7 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
   if (e.added != nullptr)
     out["added_runs"] = {
         {"runs", e.added->runs}, {"failed", e.added->failed}, {"elapsed_ns", elapsed_json(run_sum_of(e))}};
+  if (profile::is_untimed(e)) out["runs_unknown"] = true;
   out["error"] = e.error;
   out["labels"] = Json::object();
   for (const auto& [key, value] : e.labels) out["labels"][key] = value;

@@ -32,6 +32,7 @@ std::string label(const profile::ExecutionRecord& execution, std::string_view ke
 // Of runs that are added up, how long one takes on average.
 std::string elapsed_text(const profile::ExecutionRecord& e) {
   if (e.end == kTimeMax) return "running";
+  if (profile::is_untimed(e)) return "?";
   if (e.added != nullptr) {
     const auto runs = static_cast<double>(e.added->runs);
     return e.added->runs == 0 ? "?" : duration(static_cast<double>(e.added->elapsed_sum) / runs);
@@ -41,6 +42,7 @@ std::string elapsed_text(const profile::ExecutionRecord& e) {
 
 // "1,204 runs, at most 3.1 ms; ", and "" for an execution that is one run.
 std::string runs_text(const profile::ExecutionRecord& e) {
+  if (profile::is_untimed(e)) return "runs added up, not known how many; ";
   if (e.added == nullptr) return {};
   const profile::AddedRuns& added = *e.added;
   std::string out = grouped(added.runs) + (added.runs == 1 ? " run" : " runs");
@@ -155,8 +157,8 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
 }
 
 double mean_elapsed(const store::RunSum& runs) {
-  if (runs.executions == 0) return 0;
-  return static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.executions);
+  if (runs.timed() == 0) return 0;
+  return static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.timed());
 }
 
 // What stays of executions whose samples are gone, by hour and query.
@@ -182,7 +184,7 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
     out += table.row(
         {query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
          escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions), grouped(row.runs.failed),
-         row.runs.executions == 0 ? "?" : duration(mean_elapsed(row.runs)),
+         row.runs.timed() == 0 ? "?" : duration(mean_elapsed(row.runs)),
          duration(store::to_number(row.cpu.weight)),
          grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
         query_text(row.names.name, row.names.text, terminal.ascii));

@@ -89,8 +89,11 @@ std::string heaviest(const Json& period, const Json& event, bool ascii) {
   return out;
 }
 
+// "": there is none, or of none it is known.
 std::string mean_elapsed(const Json& sums) {
-  return sums["executions"] == 0 ? "" : duration(sums["elapsed_ns"]["mean"]);
+  const Json& elapsed = sums["elapsed_ns"];
+  const std::uint64_t executions = sums["executions"], unknown = elapsed.value("unknown", std::uint64_t{0});
+  return executions <= unknown ? "" : duration(elapsed["mean"]);
 }
 
 std::string periods_table(const Json& history, const Terminal& terminal) {

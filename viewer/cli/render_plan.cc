@@ -209,6 +209,7 @@ std::string pipelines_section(const query::PlanPart& part, const CostTable& tabl
 // ", 1,204 runs of 1.5 ms on average", and "" for an execution that is one run.
 std::string runs_part(const profile::ExecutionRecord& execution) {
   const std::uint64_t runs = profile::runs_of(execution);
+  if (profile::is_untimed(execution)) return ", runs were added up, and it is not known how many";
   if (execution.added == nullptr || runs == 0) return execution.added == nullptr ? "" : ", no run ended";
   std::string out = fmt::format(
       ", {} {} of {} on average", grouped(runs), runs == 1 ? "run" : "runs",

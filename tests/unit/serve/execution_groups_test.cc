@@ -75,6 +75,26 @@ TEST(ExecutionGroups, CountEachOfTheRunsThatAreAddedUp) {
   EXPECT_EQ(json["groups"][0]["elapsed_ns_mean"], 60.0);
 }
 
+// An old agent does not say how many runs it added up, and they took less than from the first to the last.
+TEST(ExecutionGroups, RunsOfUnknownNumberAreInNoElapsedTime) {
+  ExecutionGroups groups(GroupBy::kCgroup);
+  groups.add(ran_in("/a", 10));  // of 200 ns
+  store::ExecutionRow sum = ran_in("/a", 20);
+  sum.record.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  sum.record.end = 30'000'000'000;
+  sum.record.error = "cancelled";
+  groups.add(sum);
+  const auto found = groups.finish();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].executions, 2u);
+  EXPECT_EQ(found[0].failed, 1u);
+  EXPECT_EQ(found[0].ended, 1u);
+  EXPECT_EQ(found[0].untimed, 1u);
+  const query::Json json = groups_json(found, GroupBy::kCgroup, 10);
+  EXPECT_EQ(json["groups"][0]["elapsed_ns_mean"], 200.0);
+  EXPECT_EQ(json["groups"][0]["elapsed_unknown"], 1);
+}
+
 TEST(ExecutionGroups, BeyondTheMostTheRestIsOne) {
   ExecutionGroups groups(GroupBy::kCgroup);
   for (std::size_t i = 0; i < ExecutionGroups::kMostGroups + 5; ++i)

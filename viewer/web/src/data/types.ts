@@ -192,6 +192,7 @@ export interface Execution {
   samples: number;
   rows: number | null; // null: the process ended before it was said
   added_runs?: AddedRuns; // its engine added up these runs; then elapsed_ns is from the first begin to the last end
+  runs_unknown?: boolean; // its engine added up runs, and nobody knows how many: elapsed_ns is of none of them
   error: string;
   labels: Record<string, string>;
 }

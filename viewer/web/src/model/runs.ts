@@ -6,11 +6,13 @@ export const runsOf = (row: Execution): number => row.added_runs?.runs ?? 1;
 
 // How long it took; where runs are added up, a run on average. NaN: not known.
 export function took(row: Execution): number {
+  if (row.runs_unknown) return Number.NaN;
   if (!row.added_runs) return row.elapsed_ns ?? Number.NaN;
   return row.added_runs.runs > 0 ? row.added_runs.elapsed_ns.mean : Number.NaN;
 }
 
 export function tookText(row: Execution): string {
+  if (row.runs_unknown) return "not known: runs were added up";
   if (!row.added_runs) return duration(took(row));
   return `${count(row.added_runs.runs)} runs, ${duration(took(row))} each`;
 }
