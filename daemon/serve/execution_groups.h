@@ -52,7 +52,17 @@ class ExecutionGroups {
 Result<std::vector<ExecutionGroup>> groups_of(Library& library, const ExecutionFilter& filter, GroupBy by,
                                               const Stop& stop);
 
+// What the groups of a store lack.
+struct NotInGroups {
+  static constexpr std::size_t kMostRows = 10'000;  // of queries and hours that are added up
+  GoneSum gone;                                     // sums do not know where executions ran
+  std::vector<store::RemovedOfUser> removed;        // to make room in the catalogue
+};
+// For whoever may see everything: the same of the same filter.
+Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const Stop& stop);
+
 // docs/report-json.md, "tailor list --by ... --json": at most `limit` of them.
-query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit);
+query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit,
+                        const NotInGroups& missing = {});
 
 }  // namespace tailor::serve

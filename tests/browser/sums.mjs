@@ -14,7 +14,7 @@ import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
 import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
-import { failureOf, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
+import { failureOf, rateText, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
 import { divided } from "../../viewer/web/src/model/divided.ts";
 import { dayBeside, dayOf, hoursOf, inMinute } from "../../viewer/web/src/model/day.ts";
 import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
@@ -283,8 +283,18 @@ test("runs that an engine added up count each, and a run takes what it took", ()
   expect(plain(tookText(sum)) === "1204 runs, 1.5 ms each", tookText(sum));
   expect(failureOf(one) === "" && failureOf({ ...one, error: "cancelled" }) === "cancelled", failureOf(one));
   expect(failureOf(sum) === "3 of 1204 runs", failureOf(sum));
+  const unknown = { ...one, elapsed_ns: 30e9, runs_unknown: true };
+  expect(runsOf(unknown) === 1 && Number.isNaN(took(unknown)), `${took(unknown)}`);
+  expect(tookText(unknown) === "not known: runs were added up", tookText(unknown));
   const none = { ...sum, added_runs: { ...sum.added_runs, runs: 0, failed: 0 } };
   expect(runsOf(none) === 0 && Number.isNaN(took(none)) && failureOf(none) === "", `${took(none)}`);
+});
+
+test("an execution that was sampled at another rate says at which one, and why", () => {
+  expect(rateText({}) === "", rateText({}));
+  const raised = { rate: { hz: 1997, why: "trigger slow: it has run for 3.1 s, 4.2 times as long as usual" } };
+  expect(plain(rateText(raised)) === "1,997 Hz (trigger slow)", rateText(raised));
+  expect(rateText({ rate: { hz: 49, why: "by hand" } }) === "49 Hz (by hand)", "no more words");
 });
 
 test("sums over slices of time are those of their samples", () => {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/execution_groups.h"
@@ -264,6 +265,24 @@ std::string render_groups(const std::vector<serve::ExecutionGroup>& groups, serv
   return out;
 }
 
+// What is in no group, or in no elapsed time of one.
+std::string render_no_group(const std::vector<serve::ExecutionGroup>& groups, const serve::GoneSum& gone,
+                            serve::GroupBy by, std::uint64_t now_ns, const Terminal& terminal) {
+  std::string out;
+  std::uint64_t untimed = 0;
+  for (const serve::ExecutionGroup& group : groups) profile::add_bounded(untimed, group.untimed);
+  if (untimed > 0)
+    out += terminal.dim(fmt::format("{} {} in no elapsed time: runs were added up, not known how many",
+                                    grouped(untimed), untimed == 1 ? "execution is" : "executions are")) +
+           "\n";
+  if (gone.to_ns == 0) return out;
+  const std::string text = fmt::format(
+      "Samples deleted: {}{} executions from {} on, with {} of CPU time, are in no {} here (tailor list)",
+      gone.more ? "more than " : "", grouped(gone.executions), query::local_time(gone.from_ns, now_ns),
+      duration(store::to_number(gone.cpu.weight)), serve::name_of(by));
+  return out + terminal.dim(text) + "\n";
+}
+
 struct ListOptions {
   Choice choice;
   std::size_t limit = 50;
@@ -278,7 +297,9 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
   const auto library = choose_library(options.choice);
   const auto groups = serve::groups_of(*library, filter, by, Stop());
   if (!groups) return complain(groups.error());
-  if (!options.choice.json && groups->empty()) {
+  const auto missing = serve::not_in_groups(*library, filter, Stop());
+  if (!missing) return complain(missing.error());
+  if (!options.choice.json && groups->empty() && missing->gone.to_ns == 0) {
     const std::string which = serve::filter_text(filter);
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
@@ -288,13 +309,15 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
       tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, Stop()));
   if (!file) return complain(file.error());
   if (options.choice.json) {
-    query::Json json = serve::groups_json(*groups, by, options.limit);
+    query::Json json = serve::groups_json(*groups, by, options.limit, *missing);
     json["file"] = std::move(*file);
     print_json(query::dump(json));
     return kOk;
   }
   const Terminal terminal = options.choice.terminal();
-  print_text(render_groups(*groups, by, options.limit, now_ns, terminal), terminal);
+  if (!groups->empty()) print_text(render_groups(*groups, by, options.limit, now_ns, terminal), terminal);
+  print_text(render_no_group(*groups, missing->gone, by, now_ns, terminal), terminal);
+  print_text(render_removed(missing->removed, now_ns, terminal), terminal);
   return kOk;
 }
 

@@ -180,7 +180,7 @@ export interface Execution {
   cgroup?: string;
   pod?: string;
   container?: string;
-  rate?: { hz: number; why: string }; // its process was sampled at this rate for some of its time
+  rate?: { hz: number; why: string }; // its process was sampled at this rate for some of its time; "trigger NAME: what held"
   plan: number;
   plan_key?: string;
   plan_name: string;

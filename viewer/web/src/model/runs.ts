@@ -1,6 +1,6 @@
 // What an execution counts as. An engine may add up short runs of a query in one execution: each run counts.
 import type { Execution } from "../data/types.ts";
-import { count, duration } from "./format.ts";
+import { count, duration, name as clean } from "./format.ts";
 
 export const runsOf = (row: Execution): number => row.added_runs?.runs ?? 1;
 
@@ -22,4 +22,11 @@ export function failureOf(row: Execution): string {
   const failed = row.added_runs?.failed ?? 0;
   if (row.error !== "" || failed === 0) return row.error;
   return `${count(failed)} of ${count(runsOf(row))} runs`;
+}
+
+// The other rate that its process was sampled at while it ran, as `tailor list` marks it: what raised it, without what exactly
+// held. "": it was sampled as configured.
+export function rateText(row: Execution): string {
+  if (!row.rate) return "";
+  return `${row.rate.hz.toLocaleString("en")} Hz (${clean(row.rate.why.split(": ")[0], 60)})`;
 }

@@ -10,7 +10,7 @@ import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { HistoryCard } from "./history_card.tsx";
 import { useLoad } from "./load.ts";
-import { Card, DataTable, Message, shareColumns } from "./parts.tsx";
+import { Card, DataTable, Message, RateBadge, shareColumns } from "./parts.tsx";
 
 // Links of dashboards bring the time that is shown there, in Unix milliseconds.
 function timeOf(text: string | undefined): string | undefined {
@@ -61,7 +61,15 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
             rows={runs}
             onRow={(row) => go({ page: "execution", id: row.id, state: {} })}
             columns={[
-              { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleString() : "–") },
+              {
+                name: "began",
+                value: (row) => row.began_ms ?? 0,
+                show: (row) => (
+                  <>
+                    {row.began_ms ? new Date(row.began_ms).toLocaleString() : "–"} <RateBadge row={row} />
+                  </>
+                ),
+              },
               { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => tookText(row) },
               { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
               { name: "samples", number: true, value: (row) => row.samples },
