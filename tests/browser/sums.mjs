@@ -43,6 +43,14 @@ test("the owners' costs add up to the weight of the view, and are those of the r
   for (const row of profile.plans[0].pipelines) near(all.pipelines.get(`812.5512.7:${row.id}`).weight, row.weight, `pipeline ${row.id}`);
 });
 
+test("a sample is worth less where only a share of the executions was sampled", () => {
+  const { profile, owners, samples, table } = load();
+  const part = new SampleTable({ ...profile, sample_worth: 0.25 }, samples, owners);
+  const [all, some] = [table, part].map((each) => totals(each, each.sumCells(everything)));
+  near(some.effective, all.effective / 4, "effective samples");
+  expect(some.samples === all.samples && some.weight === all.weight, "the sums are the same");
+});
+
 test("parts of the time add up to the whole", () => {
   const { table } = load();
   const whole = totals(table, table.sumCells(everything));

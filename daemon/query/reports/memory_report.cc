@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/terms.h"
 
 namespace tailor::query {
@@ -111,6 +113,10 @@ Result<MemoryReport> memory_report(const Profile& profile, const Selection& sele
   MemoryReport report;
   report.source = profile.source(*source);
   report.total = total->second;
+  // Intervals follow from the squares.
+  const double worth = sample_worth(profile, selection, *source);
+  report.total.weight_squares =
+      worth > 0 ? report.total.weight_squares / worth : std::numeric_limits<double>::infinity();
   std::map<RowKey, RowSum> sums;
   for_each_cost(profile, selection, *source, [&](const Cost& cost) {
     count(report, cost.key, cost.cell);

@@ -151,6 +151,7 @@ export interface Profile {
   weight: number;
   elapsed?: DividedTime;
   effective_samples: number;
+  sample_worth?: number; // only a share of the executions was sampled: so many independent samples one is worth on average
   operators: Cost;
   engine_components: Cost;
   unattributed: Cost;
