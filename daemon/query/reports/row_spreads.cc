@@ -68,10 +68,10 @@ class SpreadSums {
     touched_plans_.clear();
   }
 
-  RowSpreads finish(Base base) {
+  RowSpreads finish(Base base) const {
     RowSpreads out;
     out.everything = everything_;
-    for (auto& [key, plan] : plans_) {
+    for (const auto& [key, plan] : plans_) {
       PlanSpreads& to = out.plans[key];
       to.own = plan.own;
       to.all = plan.all.of_everything;

@@ -4,8 +4,6 @@
 
 #include <span>
 
-#include "daemon/query/load/cell.h"
-
 namespace tailor::query {
 
 // Of a whole that shares are parts of. Sums of wholes that have no execution in common can be added.
