@@ -25,15 +25,17 @@ Json drawn_json(const DrawnSum& drawn) {
 }
 
 Json elapsed_json(const ElapsedSum& sum) {
-  return {{"executions", sum.executions},
-          {"too_short", sum.too_short},
-          {"not_drawn", sum.not_drawn},
-          {"ns", sum.elapsed_ns},
-          {"worked_ns", sum.worked_ns},
-          {"idle_ns", sum.idle_ns()},
-          {"idle_share", sum.elapsed_ns > 0 ? sum.idle_ns() / sum.elapsed_ns : 0},
-          {"cpu_ns", sum.cpu_ns},
-          {"outside", {{"samples", sum.outside.samples}, {"cpu_ns", sum.outside.weight}}}};
+  Json out = {{"executions", sum.executions},
+              {"too_short", sum.too_short},
+              {"not_drawn", sum.not_drawn},
+              {"ns", sum.elapsed_ns},
+              {"worked_ns", sum.worked_ns},
+              {"idle_ns", sum.idle_ns()},
+              {"idle_share", sum.elapsed_ns > 0 ? sum.idle_ns() / sum.elapsed_ns : 0},
+              {"cpu_ns", sum.cpu_ns},
+              {"outside", {{"samples", sum.outside.samples}, {"cpu_ns", sum.outside.weight}}}};
+  if (sum.added_up > 0) out["added_up"] = sum.added_up;
+  return out;
 }
 
 Json waits_json(const WaitRow& row) {

@@ -138,6 +138,7 @@ export interface OffCpuRow {
 export interface DividedTime {
   executions: number;
   too_short: number;
+  added_up?: number; // left out too: executions that are many short runs, which their engine added up
   ns: number;
   worked_ns: number;
   idle_ns: number;
