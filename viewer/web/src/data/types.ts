@@ -152,7 +152,7 @@ export interface Profile {
   weight: number;
   elapsed?: DividedTime;
   effective_samples: number;
-  sample_worth?: number; // only a share of the executions was sampled: so many independent samples one is worth on average
+  sample_worth?: number; // only a share of the executions was sampled: how many independent samples one is worth on average
   operators: Cost;
   engine_components: Cost;
   unattributed: Cost;
