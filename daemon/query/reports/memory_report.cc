@@ -9,6 +9,7 @@
 
 #include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/terms.h"
+#include "daemon/query/time/no_sample.h"
 
 namespace tailor::query {
 namespace {
@@ -109,7 +110,7 @@ Result<MemoryReport> memory_report(const Profile& profile, const Selection& sele
   if (!source) return source.error();
   const auto totals = totals_by_source(profile, selection);
   const auto total = totals.find(*source);
-  if (total == totals.end()) return not_found("no sample in this selection");
+  if (total == totals.end()) return no_sample(profile, selection);
   MemoryReport report;
   report.source = profile.source(*source);
   report.total = total->second;

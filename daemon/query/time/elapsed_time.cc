@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/query/load/added_runs.h"
+#include "daemon/query/time/no_sample.h"
 #include "daemon/query/time/worked_time.h"
 #include "proto/base/errors.h"
 
@@ -214,7 +215,7 @@ std::string sources_of_cpu_time(const Profile& profile, const Selection& selecti
 
 Result<ElapsedTime> elapsed_time(const Profile& profile, const Selection& selection, TimeNs from, TimeNs to) {
   const auto source = selection.source ? selection.source : default_source(profile, selection);
-  if (!source) return not_found("no sample in this selection");
+  if (!source) return no_sample(profile, selection);
   if (const profile::Source shown = profile.source(*source); shown.unit != profile::Unit::kNsOnCpu) {
     const std::string others = sources_of_cpu_time(profile, selection);
     return invalid(fmt::format(
