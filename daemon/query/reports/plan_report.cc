@@ -13,6 +13,7 @@
 #include "daemon/query/time/no_sample.h"
 #include "daemon/query/time/pauses.h"
 #include "daemon/query/time/rates.h"
+#include "proto/base/errors.h"
 
 namespace tailor::query {
 namespace {
