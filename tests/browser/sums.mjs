@@ -14,7 +14,7 @@ import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
 import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
-import { failureOf, rateText, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
+import { failureOf, meanElapsed, rateText, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
 import { divided } from "../../viewer/web/src/model/divided.ts";
 import { dayBeside, dayOf, hoursOf, inMinute } from "../../viewer/web/src/model/day.ts";
 import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
@@ -294,6 +294,9 @@ test("runs that an engine added up count each, and a run takes what it took", ()
   const unknown = { ...one, elapsed_ns: 30e9, runs_unknown: true };
   expect(runsOf(unknown) === 1 && Number.isNaN(took(unknown)), `${took(unknown)}`);
   expect(tookText(unknown) === "not known: runs were added up", tookText(unknown));
+  expect(Number.isNaN(meanElapsed({ executions: 2, elapsed_ns: { mean: 0, unknown: 2 } })), "of none it is known");
+  expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5, unknown: 2 } }) === 5, "of one it is known");
+  expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5 } }) === 5, "of all");
   const none = { ...sum, added_runs: { ...sum.added_runs, runs: 0, failed: 0 } };
   expect(runsOf(none) === 0 && Number.isNaN(took(none)) && failureOf(none) === "", `${took(none)}`);
 });

@@ -63,7 +63,7 @@ with tempfile.TemporaryDirectory() as folder:
         check(0 < report["sample_worth"] < 1 and report["effective_samples"] < report["samples"],
               f"{sampler}: a sample is worth {report['sample_worth']:.2f}")
         one_run = next(row["id"] for row in drawn if row["samples"] > 0)
-        alone = json.loads(run(BIN / "tailor", "report", profile, one_run, "--json"))
+        alone = json.loads(run(BIN / "tailor", "report", profile, "--execution", one_run, "--json"))
         check("sample_worth" not in alone, f"{sampler}: of one execution samples alone count")
         said = run(BIN / "tailor", "report", profile)
         check("A share of the executions is sampled" in said and "95 % range" in said, f"{sampler}: the report says so")

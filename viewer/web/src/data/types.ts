@@ -451,7 +451,7 @@ export interface Fingerprint {
   executions: number;
   cpu_ns: number;
   samples: number;
-  elapsed_ns: { min: number; mean: number; max: number };
+  elapsed_ns: { min: number; mean: number; max: number; unknown?: number }; // unknown: how many executions are in none of these
   first_ms: number; // when the first and the last of them began
   last_ms: number;
   last_execution: string;
@@ -489,7 +489,7 @@ export interface HistoryRow {
 export interface HistorySums {
   executions: number;
   failed: number;
-  elapsed_ns: { min: number; mean: number; max: number };
+  elapsed_ns: { min: number; mean: number; max: number; unknown?: number };
   rows: HistoryRow[];
   losses?: { lost_ring: number; lost_hardware: number; late: number; unwritten: number };
 }

@@ -24,6 +24,11 @@ export function failureOf(row: Execution): string {
   return `${count(failed)} of ${count(runsOf(row))} runs`;
 }
 
+// How long executions of a query took on average. NaN: of none it is known, because their engine added up runs.
+export function meanElapsed(sum: { executions: number; elapsed_ns: { mean: number; unknown?: number } }): number {
+  return (sum.elapsed_ns.unknown ?? 0) >= sum.executions && sum.executions > 0 ? Number.NaN : sum.elapsed_ns.mean;
+}
+
 // The other rate that its process was sampled at while it ran, as `tailor list` marks it: what raised it, without what exactly
 // held. "": it was sampled as configured.
 export function rateText(row: Execution): string {

@@ -5,7 +5,7 @@ import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
 import { count, duration, lines, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
-import { failureOf, runsOf, took, tookText } from "../model/runs.ts";
+import { failureOf, meanElapsed, runsOf, took, tookText } from "../model/runs.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { HistoryCard } from "./history_card.tsx";
@@ -32,7 +32,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
       <div class="heading">
         <h1>{clean(query.name, 80)}</h1>
         <span class="dim">
-          {query.executions} executions · {duration(query.cpu_ns)} of CPU time · {duration(query.elapsed_ns.min)} to {duration(query.elapsed_ns.max)}
+          {query.executions} executions · {duration(query.cpu_ns)} of CPU time · {Number.isNaN(meanElapsed(query)) ? "elapsed time not known" : `${duration(query.elapsed_ns.min)} to ${duration(query.elapsed_ns.max)}`}
         </span>
         {(since || until) && (
           <span class="dim">

@@ -4,7 +4,7 @@ import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
 import { bytes, count, duration, lines, name as clean, percent, timeOfDay } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
-import { rateText, took, tookText } from "../model/runs.ts";
+import { meanElapsed, rateText, took, tookText } from "../model/runs.ts";
 import { change, go, link, route } from "../state/route.ts";
 import { DayCard } from "./day_card.tsx";
 import { useKeys } from "./keys.ts";
@@ -245,7 +245,7 @@ function Fingerprints({ rows, note, choice }: { rows: QueryCost[]; note: string;
           { name: "CPU time", number: true, value: (row) => row.cost, show: (row) => duration(row.cost) },
           { name: "share", number: true, value: (row) => row.share, show: (row) => percent(row.share) },
           { name: "executions", number: true, value: (row) => row.executions, show: (row) => count(row.executions) },
-          { name: "mean", number: true, value: (row) => row.elapsed_ns.mean, show: (row) => duration(row.elapsed_ns.mean) },
+          { name: "mean", number: true, value: (row) => meanElapsed(row) || 0, show: (row) => duration(meanElapsed(row)) },
         ]}
       />
     </section>
