@@ -182,13 +182,13 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
       terminal.dim("Samples deleted: sums of the executions that ended in the hour, or the day of old ones") +
       "\n" + table.heading();
   for (const serve::GoneRow& row : gone.rows) {
-    out += table.row(
-        {query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
-         escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions), grouped(row.runs.failed),
-         row.runs.timed() == 0 ? "?" : duration(mean_elapsed(row.runs)),
-         duration(store::to_number(row.cpu.weight)),
-         grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
-        query_text(row.names.name, row.names.text, terminal.ascii));
+    out +=
+        table.row({query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
+                   escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions),
+                   grouped(row.runs.failed), row.runs.timed() == 0 ? "?" : duration(mean_elapsed(row.runs)),
+                   duration(store::to_number(row.cpu.weight)),
+                   grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
+                  query_text(row.names.name, row.names.text, terminal.ascii));
   }
   const char* more = "... more, older ones (--limit, --until, or tailor report --by hour)";
   return gone.more ? out + terminal.dim(more) + "\n" : out;

@@ -26,8 +26,7 @@ std::vector<TopQuery> top_queries(const query::Json& answer) {
   for (const query::Json& each : answer.at("fingerprints")) {
     out.push_back({each.at("fingerprint"), each.at("name"), each.at("text"), each.at("executions"),
                    each.at("cpu_ns"), each.at("elapsed_ns").at("mean"), each.at("running"),
-                   each.at("running_longest_ns"),
-                   each.at("elapsed_ns").value("unknown", std::uint64_t{0})});
+                   each.at("running_longest_ns"), each.at("elapsed_ns").value("unknown", std::uint64_t{0})});
   }
   return out;
 }
