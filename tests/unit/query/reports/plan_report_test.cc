@@ -270,6 +270,13 @@ TEST(PlanReport, OfAShareOfTheExecutionsIntervalsFollowFromExecutions) {
   const Interval by_samples = wilson(0.5, 100);
   EXPECT_GT(width(differ, 1), 1.8 * (by_samples.high - by_samples.low));
   EXPECT_NEAR(width(differ, 1), width(differ, 2), 1e-9);
+  // Ten executions of ten samples each, five of them in each row.
+  const RowSpread row{50, 5 * 100, 5 * 100};
+  const WholeSpread whole{11.0 / 21, 10, 100, 10 * 100};
+  const double average = effective_samples(whole, 100, 100, std::vector{row, row});
+  EXPECT_NEAR(differ.effective_samples, average, 1e-6);
+  const Interval expected = wilson(0.5, effective_samples(whole, 100, 100, row, average));
+  EXPECT_NEAR(width(differ, 1), expected.high - expected.low, 1e-6);
   EXPECT_LT(alike.effective_samples, 25) << "all of them are one row";
   EXPECT_LT(scale_of(differ).sample_worth(), 0.25);
 }
