@@ -267,7 +267,8 @@ std::string render(const query::Profile& profile, const query::PlanReport& repor
   const std::string base =
       report.elapsed
           ? "Shares are parts of the elapsed time: each moment is divided evenly among the threads that "
-            "worked then; threads: how many that were, on average"
+            "worked then; threads: how many that were, on average; skew: the CPU time of the busiest thread "
+            "of an execution against the mean of the row's threads (-: chance may explain the difference)"
       : report.base == query::Base::kPlan
           ? "Shares in a plan are parts of its own time (--of everything: of everything in this report)"
           : "Shares are parts of everything in this report";

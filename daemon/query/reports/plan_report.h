@@ -13,6 +13,7 @@
 #include "daemon/query/sums/evidence.h"
 #include "daemon/query/sums/interval.h"
 #include "daemon/query/sums/places.h"
+#include "daemon/query/sums/skew.h"
 #include "daemon/query/sums/unregistered_code.h"
 #include "daemon/query/time/elapsed_time.h"
 #include "daemon/query/time/waits.h"
@@ -26,6 +27,8 @@ struct Share95 {
   Amount amount;
   double share = 0;   // of the whole's weight, 0 to 1
   Interval interval;  // 95 %, see wilson()
+  // Of operators, pipelines and the rows of a level, where weights are elapsed time; else none.
+  std::optional<Skew> skew = {};
 };
 
 // Turns sums into shares of a whole.

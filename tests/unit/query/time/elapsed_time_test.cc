@@ -140,6 +140,38 @@ TEST(ElapsedTime, LevelsHaveIt) {
   EXPECT_NEAR(report->plans.at(0).rows.at(0).cost.share, (20 + 10 + 20.0 / 3) / 100, 1e-9);
 }
 
+TEST(ElapsedTime, OperatorsHaveTheSkewOfTheirThreads) {
+  Feed feed;
+  feed.execution(test::kSampleExecution, 200);
+  feed.work(kThread, 0, 150, kIrOfScan);
+  feed.work(kThread + 1, 0, 50, kIrOfScan);
+  feed.work(kThread + 2, 0, 200, kIrOfGroup);
+  const Profile profile = feed.loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time) << time.error().message;
+  const auto report = plan_report(*time);
+  ASSERT_TRUE(report);
+  const auto& skew = cost_of(*report, kScan).skew;
+  ASSERT_TRUE(skew);
+  EXPECT_NEAR(skew->value, 1.5, 1e-9);
+  EXPECT_GT(skew->low, 1);
+  EXPECT_FALSE(cost_of(*report, kGroup).skew) << "one thread did it";
+  EXPECT_FALSE(cost_of(*plan_report(profile, {}), kScan).skew) << "of elapsed time alone";
+  const auto level = level_report(*time, "task");
+  ASSERT_TRUE(level);
+  for (const ComponentRow& row : level->plans.at(0).rows)
+    EXPECT_EQ(row.cost.skew.has_value(), row.name == "scan orders") << row.name;
+  const Json json = json_of(time->profile, *report);
+  int with_skew = 0;
+  for (const Json& row : json["plans"][0]["operators"]) {
+    if (!row.contains("skew")) continue;
+    ++with_skew;
+    EXPECT_NEAR(row["skew"].get<double>(), 1.5, 1e-9);
+    EXPECT_GT(row["skew_low"].get<double>(), 1);
+  }
+  EXPECT_EQ(with_skew, 1);
+}
+
 TEST(ElapsedTime, APartOfTheTimeIsJudgedAlone) {
   const Profile profile = three_threads().loader.finish();
   const auto time = elapsed_time(profile, {}, test::kSampleStart + 20 * kMs, test::kSampleStart + 40 * kMs);

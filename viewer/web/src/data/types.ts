@@ -26,6 +26,8 @@ export interface OperatorRow extends Cost {
   inputs: number[];
   depth: number;
   threads?: number; // only of elapsed time, as below
+  skew?: number; // the busiest thread against the mean
+  skew_low?: number;
 }
 
 export interface TaskRow extends Cost {
