@@ -308,8 +308,10 @@ void tailor_execution_end_runs(uint64_t execution, const struct tailor_runs* run
 
 uint32_t tailor_execution_tag_strategy(uint64_t execution) {
   Agent* agent = current();
-  if (!agent || execution == 0 || !Agent::has_tags(execution)) return TAILOR_TAGS_NONE;
-  return agent->tag_strategy();
+  if (!agent) return TAILOR_TAGS_NONE;
+  agent->note_asks_for_tags();
+  return execution == 0 || !Agent::has_tags(execution) ? static_cast<std::uint32_t>(TAILOR_TAGS_NONE)
+                                                       : agent->tag_strategy();
 }
 
 void tailor_execution_id(uint64_t execution, uint8_t out[16]) {

@@ -301,7 +301,10 @@ TAILOR_EXPORT void tailor_execution_end_runs(uint64_t execution, const struct ta
  * The daemon's operator may want a share of the executions without tags, to measure their cost. For such an
  * execution the answer is TAILOR_TAGS_NONE. An engine that can leave out its tags or slot stores for one
  * execution asks this when the execution begins. The answer does not change during the execution. It is
- * TAILOR_TAGS_NONE for handle 0 and without an agent. */
+ * TAILOR_TAGS_NONE for handle 0 and without an agent.
+ *
+ * Until an engine asks, all of its executions have tags: one that never asks would keep them in any case. So
+ * such an engine calls this once with handle 0 after tailor_agent_start, and its first execution counts, too. */
 TAILOR_EXPORT uint32_t tailor_execution_tag_strategy(uint64_t execution);
 /* Writes the 128-bit identity of an execution. It is all zero for handle 0 and without an agent. */
 TAILOR_EXPORT void tailor_execution_id(uint64_t execution, uint8_t out[16]);
