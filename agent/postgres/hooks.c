@@ -77,9 +77,9 @@ static TailorQuery* new_query(EState* estate) {
   return &only;
 }
 
-/* False: the daemon's operator wants to know what tags cost, and this execution was drawn to have none. It has
- * no wrappers then, and call stacks tell its nodes. What the slot says where no node runs stays: that costs a
- * few stores an execution. */
+/* False: the daemon's operator wants to know what tags cost, and this execution was drawn to have none. It
+ * has no wrappers then, and call stacks tell its nodes. What the slot says where no node runs stays: that
+ * costs a few stores an execution. */
 static bool may_wrap(const TailorQuery* open) {
 #ifdef TAILOR_TWIN_KEEPS_TAGS
   return true;

@@ -304,7 +304,8 @@ TAILOR_EXPORT void tailor_execution_end_runs(uint64_t execution, const struct ta
  * TAILOR_TAGS_NONE for handle 0 and without an agent.
  *
  * Until an engine asks, all of its executions have tags: one that never asks would keep them in any case. So
- * such an engine calls this once with handle 0 after tailor_agent_start, and its first execution counts, too. */
+ * such an engine calls this once with handle 0 after tailor_agent_start, and its first execution counts, too.
+ */
 TAILOR_EXPORT uint32_t tailor_execution_tag_strategy(uint64_t execution);
 /* Writes the 128-bit identity of an execution. It is all zero for handle 0 and without an agent. */
 TAILOR_EXPORT void tailor_execution_id(uint64_t execution, uint8_t out[16]);
