@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/query/sums/interval.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/short_text.h"
@@ -51,7 +52,7 @@ query::Json cost_json(const TagCost& cost) {
 
 void CostSample::add(double cost, std::uint64_t count) {
   const auto many = static_cast<double>(count);
-  executions += count;
+  profile::add_bounded(executions, count);
   sum += cost;
   squares += cost * cost;
   group_squares += many * many;
@@ -108,8 +109,8 @@ TagCost TagCosts::of_all() const {
   for (const auto& [fingerprint, query] : queries_) {
     if (!tag_cost(query.with, query.without).is_known) continue;
     known.push_back(&query);
-    out.with.executions += query.with.executions;
-    out.without.executions += query.without.executions;
+    profile::add_bounded(out.with.executions, query.with.executions);
+    profile::add_bounded(out.without.executions, query.without.executions);
     with += query.executions() * query.with.mean();
     without += query.executions() * query.without.mean();
   }
@@ -120,7 +121,7 @@ TagCost TagCosts::of_all() const {
     variance.add(squared * query->with.variance() / (with * with), query->with.groups());
     variance.add(squared * query->without.variance() / (without * without), query->without.groups());
   }
-  const auto all = static_cast<double>(out.with.executions + out.without.executions);
+  const auto all = static_cast<double>(out.with.executions) + static_cast<double>(out.without.executions);
   out.with.sum = with / all * static_cast<double>(out.with.executions);
   out.without.sum = without / all * static_cast<double>(out.without.executions);
   out.ratio = with / without;
@@ -132,7 +133,7 @@ query::Json TagCosts::json(std::size_t limit) const {
   std::vector<std::pair<double, const std::pair<const std::string, Query>*>> order;
   std::uint64_t untagged = 0;
   for (const auto& each : queries_) {
-    untagged += each.second.without.executions;
+    profile::add_bounded(untagged, each.second.without.executions);
     order.emplace_back(each.second.with.sum + each.second.without.sum, &each);
   }
   std::stable_sort(order.begin(), order.end(),

@@ -60,7 +60,9 @@ class TagCosts {
     std::string name;
     CostSample with, without;
 
-    double executions() const { return static_cast<double>(with.executions + without.executions); }
+    double executions() const {
+      return static_cast<double>(with.executions) + static_cast<double>(without.executions);
+    }
   };
   TagCost of_all() const;
 
