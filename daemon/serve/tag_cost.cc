@@ -20,7 +20,7 @@ constexpr std::size_t kLongestName = 256;  // bytes
 // Satterthwaite.
 class RelativeVariance {
  public:
-  // `variance`: relative, found from so many groups, two at least.
+  // `variance`: relative, found from this number of groups, two at least.
   void add(double variance, double groups) {
     sum_ += variance;
     uncertain_ += variance * variance / (groups - 1);

@@ -79,7 +79,7 @@ std::string CostTable::threads_cell(const query::Share95& cost) const {
 std::string CostTable::skew_cell(const query::Share95& cost) const {
   if (skew_width_ == 0) return "";
   if (!cost.skew) return std::string(skew_width_, ' ');
-  return pad_left(cost.skew->low > 1 ? fmt::format("{:.1f}", cost.skew->value) : "-", skew_width_);
+  return pad_left(cost.skew->low() > 1 ? fmt::format("{:.1f}", cost.skew->value()) : "-", skew_width_);
 }
 
 std::string CostTable::line_of_share(double share, std::string_view name) const {

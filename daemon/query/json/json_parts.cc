@@ -19,8 +19,8 @@ void add_cost(Json& out, const Share95& cost) {
     out["threads"] = *threads;
   }
   if (cost.skew) {
-    out["skew"] = cost.skew->value;
-    out["skew_low"] = cost.skew->low;
+    out["skew"] = cost.skew->value();
+    out["skew_low"] = cost.skew->low();
   }
 }
 

@@ -13,9 +13,9 @@ double distance(double seen, double share) {
   return seen * std::log(seen / share) + (1 - seen) * std::log((1 - seen) / (1 - share));
 }
 
-// The share that the busiest of `threads` surely has, where it had the share `seen` of so many samples. Any
-// of them could have been the busiest by chance, so they share the error of 5 %. Chernoff's bound holds for
-// few samples too, and is quickly found.
+// The share that the busiest of `threads` surely has, where it had the share `seen` of the samples. Any of
+// them could have been the busiest by chance, so they share the error of 5 %. Chernoff's bound holds for few
+// samples too, and is quickly found.
 double least_share_of_busiest(double seen, double samples, std::size_t threads) {
   constexpr double kError = 0.05;
   const double most = std::log(static_cast<double>(threads) / kError) / samples;
@@ -43,7 +43,7 @@ void SkewSum::add(std::uint32_t execution, std::uint64_t thread, double cpu_ns, 
 }
 
 std::optional<Skew> SkewSum::skew() const {
-  double busiest = 0, mean = 0, least = 0;
+  Skew out;
   for (auto it = work_.begin(); it != work_.end();) {
     const std::uint32_t execution = it->first.first;
     ThreadSums sums;
@@ -55,12 +55,12 @@ std::optional<Skew> SkewSum::skew() const {
     }
     const double share = sums.busiest / sums.all;
     if (sums.threads < 2 || !(share < 1) || !(sums.squares > 0)) continue;
-    busiest += sums.busiest;
-    mean += sums.all / static_cast<double>(sums.threads);
-    least += sums.all * least_share_of_busiest(share, sums.all * sums.all / sums.squares, sums.threads);
+    const double samples = sums.all * sums.all / sums.squares;
+    out.add({sums.busiest, sums.all / static_cast<double>(sums.threads),
+             sums.all * least_share_of_busiest(share, samples, sums.threads)});
   }
-  if (!(mean > 0)) return std::nullopt;
-  return Skew{std::max(1.0, busiest / mean), least / mean};
+  if (!(out.mean > 0)) return std::nullopt;
+  return out;
 }
 
 }  // namespace tailor::query

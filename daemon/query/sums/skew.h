@@ -8,12 +8,22 @@
 
 namespace tailor::query {
 
+// Sums over executions, in ns of CPU time.
 struct Skew {
-  // The CPU time of the busiest thread of an execution, divided by the mean of the threads that did the same
-  // work there: 1 is even. Over several executions: the sum of the first by the sum of the second.
-  double value = 1;
+  double busiest = 0;  // of the thread with most of it in each execution
+  double mean = 0;     // of the threads that did the same work there; above 0
+  double least = 0;    // that the busiest surely had
+
+  // 1 is even.
+  double value() const { return busiest > mean ? busiest / mean : 1; }
   // The true value is at least this with 95 % confidence. At 1 or less, chance alone explains the difference.
-  double low = 0;
+  double low() const { return least / mean; }
+  // What was found in other executions.
+  void add(const Skew& other) {
+    busiest += other.busiest;
+    mean += other.mean;
+    least += other.least;
+  }
 };
 
 // Of the work that a row of a report stands for. Executions in which one thread did all of it say nothing:

@@ -23,16 +23,16 @@ SkewSum of_samples(const std::vector<double>& samples) {
 TEST(Skew, EvenWorkHasNone) {
   const auto skew = of_samples({100, 100, 100, 100}).skew();
   ASSERT_TRUE(skew);
-  EXPECT_DOUBLE_EQ(skew->value, 1);
-  EXPECT_LT(skew->low, 1);
+  EXPECT_DOUBLE_EQ(skew->value(), 1);
+  EXPECT_LT(skew->low(), 1);
 }
 
 TEST(Skew, TheBusiestThreadStandsAgainstTheMean) {
   const auto skew = of_samples({100, 300, 100, 100}).skew();
   ASSERT_TRUE(skew);
-  EXPECT_DOUBLE_EQ(skew->value, 2);
-  EXPECT_GT(skew->low, 1.5);
-  EXPECT_LT(skew->low, 2);
+  EXPECT_DOUBLE_EQ(skew->value(), 2);
+  EXPECT_GT(skew->low(), 1.5);
+  EXPECT_LT(skew->low(), 2);
 }
 
 TEST(Skew, FewSamplesClaimNothing) {
@@ -40,8 +40,8 @@ TEST(Skew, FewSamplesClaimNothing) {
   for (const std::vector<double>& samples : few) {
     const auto skew = of_samples(samples).skew();
     ASSERT_TRUE(skew);
-    EXPECT_GT(skew->value, 1);
-    EXPECT_LE(skew->low, 1);
+    EXPECT_GT(skew->value(), 1);
+    EXPECT_LE(skew->low(), 1);
   }
 }
 
@@ -55,8 +55,8 @@ TEST(Skew, EachExecutionIsJudgedByItself) {
   add_samples(sum, 7, 2, 300);
   const auto skew = sum.skew();
   ASSERT_TRUE(skew);
-  EXPECT_DOUBLE_EQ(skew->value, 1.5);
-  EXPECT_GT(skew->low, 1.2);
+  EXPECT_DOUBLE_EQ(skew->value(), 1.5);
+  EXPECT_GT(skew->low(), 1.2);
 }
 
 TEST(Skew, OneThreadHasNone) {
@@ -66,7 +66,7 @@ TEST(Skew, OneThreadHasNone) {
   SkewSum sum = of_samples({300, 100});
   add_samples(sum, 1, 0, 1e6);
   ASSERT_TRUE(sum.skew());
-  EXPECT_DOUBLE_EQ(sum.skew()->value, 1.5) << "an execution of one thread says nothing";
+  EXPECT_DOUBLE_EQ(sum.skew()->value(), 1.5) << "an execution of one thread says nothing";
 }
 
 // By chance alone eight threads rarely have the same number of samples.
@@ -79,8 +79,8 @@ TEST(Skew, ChanceIsNoSkew) {
     for (int each = 0; each < kSamples; ++each) ++samples[random() % kThreads];
     const auto skew = of_samples(samples).skew();
     ASSERT_TRUE(skew);
-    claimed += skew->low > 1 ? 1 : 0;
-    uneven += skew->value > 1.1 ? 1 : 0;
+    claimed += skew->low() > 1 ? 1 : 0;
+    uneven += skew->value() > 1.1 ? 1 : 0;
   }
   EXPECT_LE(claimed, kTrials / 20);
   EXPECT_GT(uneven, kTrials / 2) << "the twin: the value alone would claim it";
@@ -96,8 +96,8 @@ TEST(Skew, TheTruthIsSeldomLess) {
     for (int each = 0; each < kSamples; ++each) ++samples[random() % 8 % 7];
     const auto skew = of_samples(samples).skew();
     ASSERT_TRUE(skew);
-    missed += skew->low > 1.75 ? 1 : 0;
-    found += skew->low > 1 ? 1 : 0;
+    missed += skew->low() > 1.75 ? 1 : 0;
+    found += skew->low() > 1 ? 1 : 0;
   }
   EXPECT_LE(missed, kTrials / 20);
   EXPECT_GT(found, kTrials / 2);

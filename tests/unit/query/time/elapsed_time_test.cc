@@ -153,8 +153,8 @@ TEST(ElapsedTime, OperatorsHaveTheSkewOfTheirThreads) {
   ASSERT_TRUE(report);
   const auto& skew = cost_of(*report, kScan).skew;
   ASSERT_TRUE(skew);
-  EXPECT_NEAR(skew->value, 1.5, 1e-9);
-  EXPECT_GT(skew->low, 1);
+  EXPECT_NEAR(skew->value(), 1.5, 1e-9);
+  EXPECT_GT(skew->low(), 1);
   EXPECT_FALSE(cost_of(*report, kGroup).skew) << "one thread did it";
   EXPECT_FALSE(cost_of(*plan_report(profile, {}), kScan).skew) << "of elapsed time alone";
   const auto level = level_report(*time, "task");
