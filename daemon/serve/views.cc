@@ -77,13 +77,22 @@ Result<Json> profile_json(const View& view, SharesOf of) {
   return out;
 }
 
-Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order) {
+Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order,
+                                    SharesOf of) {
+  if (of == SharesOf::kElapsed) {
+    if (query::has_functions(order))
+      return invalid(
+          "functions and addresses have no part of the elapsed time: leave them out of the order, or ask for "
+          "CPU time");
+    const auto time = elapsed_of(view);
+    return time ? query::flame_report(*time, order) : time.error();
+  }
   if (!query::has_functions(order)) return query::flame_report(view.profile, view.selection, order);
   return query::flame_report_with_functions(*view.whole, view.selection, order, view.keep);
 }
 
-Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order) {
-  auto report = flame_of(view, order);
+Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order, SharesOf of) {
+  auto report = flame_of(view, order, of);
   if (!report) return report.error();
   // By hand: a tree as deep as its levels.
   const auto node_json = [](const auto& self, const query::FlameNode& node) -> Json {
@@ -99,6 +108,7 @@ Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& 
   Json out = {{"view", view_json(view, report->source, report->root.samples, report->root.weight)}};
   out["order"] = Json::array();
   for (query::FlameLevel level : report->order) out["order"].push_back(query::flame_key(level));
+  if (report->elapsed) out["of"] = "elapsed";
   out["root"] = node_json(node_json, report->root);
   add_accounts(view, out);
   return out;

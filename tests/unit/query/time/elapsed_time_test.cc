@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <stdexcept>
 #include <string>
 
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/cost_columns.h"
+#include "daemon/query/reports/flame.h"
 #include "daemon/query/reports/plan_report.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
@@ -170,6 +172,28 @@ TEST(ElapsedTime, OperatorsHaveTheSkewOfTheirThreads) {
     EXPECT_GT(row["skew_low"].get<double>(), 1);
   }
   EXPECT_EQ(with_skew, 1);
+}
+
+TEST(ElapsedTime, FlamesHaveIt) {
+  const Profile profile = three_threads().loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time);
+  const auto flame = flame_report(*time, {FlameLevel::kOperator});
+  ASSERT_TRUE(flame) << flame.error().message;
+  EXPECT_TRUE(flame->elapsed);
+  EXPECT_NEAR(flame->root.weight, 100e6, 1e-3);
+  double sum = 0, before = flame->root.weight;
+  std::map<std::string, double> weights;
+  for (const FlameNode& node : flame->root.children) {
+    EXPECT_LE(node.weight, before) << "the most expensive first";
+    before = node.weight;
+    sum += node.weight;
+    weights[node.kind] += node.weight;
+  }
+  EXPECT_NEAR(sum, 100e6, 1e-3);
+  EXPECT_NEAR(weights["idle"], 20e6, 1e-3);
+  EXPECT_NEAR(weights["operator"], 80e6, 1e-3);
+  EXPECT_FALSE(flame_report(profile, {}, {FlameLevel::kOperator})->elapsed);
 }
 
 TEST(ElapsedTime, APartOfTheTimeIsJudgedAlone) {
