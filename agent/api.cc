@@ -194,6 +194,14 @@ void tailor_wait_names(const struct tailor_wait_name* names, size_t count) {
               [&](FixedWire& body) { encode_wait_names(body, span); });
 }
 
+void tailor_blocked(uint32_t pid, uint64_t since_tsc, const uint32_t* holders, size_t count) {
+  Agent* agent = current();
+  if (!agent || pid == 0 || !holders || count == 0) return;
+  std::span<const std::uint32_t> span(holders, std::min(count, kMaxHolders));
+  agent->post({MessageKind::kBlocked, 0, pid, 0}, kFixedBound + blocked_bound(span),
+              [&](FixedWire& body) { encode_blocked(body, pid, since_tsc, span); });
+}
+
 struct tailor_plan_ids tailor_plan_new(void) {
   Agent* agent = current();
   std::uint64_t id = agent ? agent->plans().take() : 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/clock/timeline.h"
+#include "daemon/pipeline/lock_waits.h"
 #include "daemon/pipeline/problems.h"
 #include "daemon/pipeline/process_table.h"
 #include "daemon/pipeline/shares.h"
@@ -120,6 +121,7 @@ class AgentMessages {
   std::map<std::string, std::uint64_t> refused_;
   std::vector<Limited> limited_;
   WaitNames waits_;
+  LockWaits lock_waits_{table_};
 };
 
 }  // namespace tailor::pipeline

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/profile/cell.h"
 #include "daemon/profile/cgroup.h"
 #include "daemon/query/json/accounting_json.h"
@@ -292,6 +293,24 @@ void add_cgroup(const std::string& cgroup, Json& out) {
   out["container"] = names.container;
 }
 
+// Times of a file may be any numbers.
+std::uint64_t since_begin(TimeNs time, TimeNs begin) {
+  return time <= begin ? 0 : static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(begin);
+}
+
+Json blockers_json(const profile::ExecutionRecord& execution) {
+  Json out = Json::array();
+  for (const profile::Blocker& each : execution.blockers->seen) {
+    const bool has_execution = each.execution != ExecutionId{};
+    out.push_back({{"pid", each.process.pid},
+                   {"process_start", each.process.start},
+                   {"execution", has_execution ? Json(query::hex(each.execution)) : Json()},
+                   {"from_ns", since_begin(each.from, execution.begin)},
+                   {"to_ns", since_begin(each.to, execution.begin)}});
+  }
+  return out;
+}
+
 Json rate_of_row(const store::ExecutionRow& row) {
   return row.frequency == 0 ? Json() : Json{{"hz", row.frequency}, {"why", row.rate_why}};
 }
@@ -329,6 +348,10 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
   if (e.added != nullptr)
     out["added_runs"] = {
         {"runs", e.added->runs}, {"failed", e.added->failed}, {"elapsed_ns", elapsed_json(run_sum_of(e))}};
+  if (e.blockers != nullptr) {
+    out["blockers"] = blockers_json(e);
+    out["blockers_left_out"] = e.blockers->left_out;
+  }
   out["error"] = e.error;
   out["labels"] = Json::object();
   for (const auto& [key, value] : e.labels) out["labels"][key] = value;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/store/meta_codec.h"
 
 namespace tailor::store {
@@ -67,7 +68,8 @@ void CatalogueNotes::use(const EntryKey& key) {
 }
 
 void CatalogueNotes::execution(const profile::ExecutionRecord& execution) {
-  noted_.text_bytes += execution.error.size() + profile::bytes_of_runs(execution);
+  noted_.text_bytes +=
+      execution.error.size() + profile::bytes_of_runs(execution) + profile::bytes_of_blockers(execution);
   for (const auto& [key, value] : execution.labels) noted_.text_bytes += key.size() + value.size();
   noted_.executions[{execution.process, execution.handle}] = execution;
   owner(execution.process, execution.uid);

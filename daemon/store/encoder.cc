@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/store/activity_codec.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sample_codec.h"
@@ -135,7 +136,8 @@ void ProfileEncoder::on_code_unload(ProcessId process, TimeNs time, CodeId code)
 }
 
 void ProfileEncoder::on_execution(const profile::ExecutionRecord& execution) {
-  std::size_t size = execution.error.size() + profile::bytes_of_runs(execution);
+  std::size_t size =
+      execution.error.size() + profile::bytes_of_runs(execution) + profile::bytes_of_blockers(execution);
   for (const auto& [key, value] : execution.labels) size += key.size() + value.size();
   const std::pair key{execution.process, execution.handle};
   if (const auto known = executions_.find(key); known != executions_.end()) {

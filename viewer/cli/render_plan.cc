@@ -9,6 +9,7 @@
 #include "daemon/profile/added_runs.h"
 #include "viewer/cli/cost_table.h"
 #include "viewer/cli/render.h"
+#include "viewer/cli/render_blockers.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 #include "viewer/cli/tree_lines.h"
@@ -241,7 +242,8 @@ std::string execution_line(const query::Profile& profile, const query::PlanPart&
     if (only->rows_known) out += fmt::format(", {} rows", grouped(only->rows));
   }
   if (!only->error.empty()) out += ", failed: " + escape_line(only->error, terminal.ascii);
-  return out.empty() ? "" : terminal.dim(cut(out, terminal.width, terminal.ascii)) + "\n";
+  return (out.empty() ? "" : terminal.dim(cut(out, terminal.width, terminal.ascii)) + "\n") +
+         blockers_section(profile, *only, terminal);
 }
 
 }  // namespace

@@ -193,6 +193,14 @@ struct tailor_wait_name {
  * names of the first. A number without a name is shown as a number. */
 TAILOR_EXPORT void tailor_wait_names(const struct tailor_wait_name* names, size_t count);
 
+/* Says that a process of this engine waits for locks that other processes of it hold: a process that waits
+ * cannot say it itself. All are named by their pids, as the caller's pid namespace has them, and each needs
+ * an agent of its own. At most 16 holders count. `since_tsc` is the rdtsc of when the caller first saw the
+ * process wait for these holders. Call it again with the same `since_tsc` as long as that is seen, some times
+ * a second.
+ */
+TAILOR_EXPORT void tailor_blocked(uint32_t pid, uint64_t since_tsc, const uint32_t* holders, size_t count);
+
 /* ---- Stacks: the frame in which a thread left generated code ------------------------------------------- */
 
 /* For engines that keep this frame for their own stack walks, as HotSpot does. From that frame tailord walks

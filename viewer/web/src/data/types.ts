@@ -194,6 +194,9 @@ export interface Execution {
   samples: number;
   rows: number | null; // null: the process ended before it was said
   added_runs?: AddedRuns; // its engine added up these runs; then elapsed_ns is from the first begin to the last end
+  // Who held locks that it waited for; times since its begin.
+  blockers?: { pid: number; process_start: number; execution: string | null; from_ns: number; to_ns: number }[];
+  blockers_left_out?: number;
   error: string;
   labels: Record<string, string>;
 }
