@@ -276,8 +276,7 @@ Status AgentMessages::take(const Said& said, const v1::AgentMessage& message) {
       take_notice(said, message.notice());
       return Ok{};
     case v1::AgentMessage::kBlocked:
-      lock_waits_.take(said.entry, said.time, timeline_.to_ns(message.blocked().since_tsc()),
-                       message.blocked());
+      take_blocked(said, message.blocked());
       return Ok{};
     case v1::AgentMessage::kBarrier:  // answered by whoever holds the socket
     case v1::AgentMessage::kGoodbye:  // the end of the connection follows
@@ -466,6 +465,12 @@ void AgentMessages::take_notice(const Said& said, const v1::Notice& notice) {
   said.entry.notices_bytes += notice.text().size() + kNode;
   tell_process(said.entry);
   problems_.add(said.entry.id(), "its agent says: " + notice.text());
+}
+
+void AgentMessages::take_blocked(const Said& said, const v1::Blocked& blocked) {
+  const TimeNs since = timeline_.to_ns(blocked.since_tsc());
+  const RunningExecution* execution = lock_waits_.take(said.entry, said.time, since, blocked);
+  if (execution != nullptr) sink_.on_execution(execution->record);
 }
 
 void AgentMessages::stop_agent(ProcessEntry& entry, TimeNs time, const char* why) {

@@ -97,6 +97,7 @@ class AgentMessages {
   Status take_region_kind(const Said& said, const v1::RegionKind& kind);
   Status take_wait_names(const Said& said, const v1::WaitNames& names);
   void take_notice(const Said& said, const v1::Notice& notice);
+  void take_blocked(const Said& said, const v1::Blocked& blocked);
   void stop_agent(ProcessEntry& entry, TimeNs time, const char* why);
   void end_resync(ProcessEntry& entry);
   static void note_work(ProcessEntry& entry, const tailor_log_record& mark, TimeNs time);

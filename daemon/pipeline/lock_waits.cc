@@ -8,6 +8,9 @@
 namespace tailor::pipeline {
 namespace {
 
+// Of an execution that goes on to wait for the same.
+constexpr TimeNs kTellEveryNs = 1'000'000'000;
+
 // For which the process works at `time`, NULL: for none, or it is not sure. An engine whose processes wait
 // for each other has one thread in each, which has the number of the process.
 RunningExecution* worked_for(ProcessEntry& entry, TimeNs time) {
@@ -34,6 +37,11 @@ void note_blocker(RunningExecution& waits, std::uint64_t since_tsc, const profil
   }
   seen.push_back(blocker);
   waits.blocked_since.push_back(since_tsc);
+}
+
+std::shared_ptr<const profile::Blockers> in_order(profile::Blockers blockers) {
+  std::ranges::stable_sort(blockers.seen, {}, &profile::Blocker::from);
+  return std::make_shared<const profile::Blockers>(std::move(blockers));
 }
 
 }  // namespace
@@ -74,29 +82,37 @@ ProcessEntry* LockWaits::find(const ProcessEntry& watcher, std::uint32_t pid) {
   return found;
 }
 
-void LockWaits::take(const ProcessEntry& watcher, TimeNs time, TimeNs since, const v1::Blocked& said) {
+RunningExecution* LockWaits::take(const ProcessEntry& watcher, TimeNs time, TimeNs since,
+                                  const v1::Blocked& said) {
   ProcessEntry* waits = find(watcher, said.pid());
-  if (waits == nullptr || since > time) return;
+  if (waits == nullptr || since > time) return nullptr;
   RunningExecution* execution = worked_for(*waits, since);
-  if (execution == nullptr) return;
+  if (execution == nullptr) return nullptr;
+  const std::size_t before = execution->blockers.seen.size();
+  bool noted = false;
   for (const std::uint32_t pid : said.holders()) {
     ProcessEntry* holder = find(watcher, pid);
     if (holder == nullptr || holder == waits) continue;
+    noted = true;
     const RunningExecution* of_holder = worked_for(*holder, since);
     note_blocker(*execution, said.since_tsc(),
                  {holder->id(), of_holder == nullptr ? ExecutionId{} : of_holder->record.id, since, time});
   }
+  if (!noted) return nullptr;
+  const bool is_new = execution->blockers.seen.size() > before;
+  const TimeNs told = execution->blockers_told;
+  if (!is_new && told != kTimeMin && time - told < kTellEveryNs) return nullptr;
+  execution->blockers_told = time;
+  execution->record.blockers = in_order(execution->blockers);
+  return execution;
 }
 
 void end_blockers(RunningExecution& execution) {
-  if (execution.blockers.seen.empty()) return;
-  for (profile::Blocker& each : execution.blockers.seen) each.to = std::min(each.to, execution.record.end);
-  std::erase_if(execution.blockers.seen, [](const profile::Blocker& each) { return each.from > each.to; });
-  if (execution.blockers.seen.empty()) return;
-  std::ranges::stable_sort(execution.blockers.seen, {}, &profile::Blocker::from);
+  profile::Blockers& blockers = execution.blockers;
+  for (profile::Blocker& each : blockers.seen) each.to = std::min(each.to, execution.record.end);
+  std::erase_if(blockers.seen, [](const profile::Blocker& each) { return each.from > each.to; });
   execution.blocked_since.clear();
-  execution.record.blockers =
-      std::make_shared<const profile::Blockers>(std::exchange(execution.blockers, {}));
+  execution.record.blockers = blockers.seen.empty() ? nullptr : in_order(std::exchange(blockers, {}));
 }
 
 }  // namespace tailor::pipeline

@@ -23,8 +23,9 @@ class LockWaits {
   // `watcher` says at `time` who waits for whom, since `since` by the daemon's clock. It is noted in the
   // execution for which the process that waits worked then, by the marks in its log. Nothing is noted where
   // that is not sure: where the marks of then are not read yet, where none was open, or where a process is
-  // not known.
-  void take(const ProcessEntry& watcher, TimeNs time, TimeNs since, const v1::Blocked& said);
+  // not known. Gives the execution if its record, which has what was seen so far, is to be told again; else
+  // NULL.
+  RunningExecution* take(const ProcessEntry& watcher, TimeNs time, TimeNs since, const v1::Blocked& said);
 
  private:
   struct Key {

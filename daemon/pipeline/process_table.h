@@ -30,6 +30,7 @@ struct RunningExecution {
   TimeNs last_mark_end = kTimeMin;           // kTimeMin: no thread has marked an end
   profile::Blockers blockers;                // seen so far
   std::vector<std::uint64_t> blocked_since;  // of each of `blockers.seen`: v1::Blocked.since_tsc
+  TimeNs blockers_told = kTimeMin;           // when they were told last; kTimeMin: never
   bool seems_over() const { return at_work == 0 && last_mark_end != kTimeMin; }
 };
 

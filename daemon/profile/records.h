@@ -106,7 +106,7 @@ struct ExecutionRecord {
   bool drawn = true;      // false: a share of the executions is sampled (draw.h), and this one is not
   bool tags_off = false;  // it ran without tags, to measure what tags cost
   std::shared_ptr<const AddedRuns> added = {};    // it ended, and stands for these runs; NULL: it is one run
-  std::shared_ptr<const Blockers> blockers = {};  // it ended; NULL: nobody was seen to hold it up
+  std::shared_ptr<const Blockers> blockers = {};  // seen so far; NULL: nobody was seen to hold it up
 };
 
 // One thread's log record with its time converted.

@@ -1,4 +1,4 @@
-// Who held what an execution waited for is noted where it is sure, and nowhere else.
+// The holder of a lock is noted in the execution that waits for it where that is sure, and nowhere else.
 #include "daemon/pipeline/lock_waits.h"
 
 #include <gtest/gtest.h>
@@ -45,13 +45,14 @@ class LockWaitsTest : public testing::Test {
     mark.a = handle;
     ASSERT_TRUE(entry.state.add_activity(entry.id().pid, mark, kBegan).ok());
   }
-  void look(TimeNs time = kLook, std::uint64_t since_tsc = 4711, TimeNs since = kSeen,
+  // Whether the execution is to be told again.
+  bool look(TimeNs time = kLook, std::uint64_t since_tsc = 4711, TimeNs since = kSeen,
             std::initializer_list<std::uint32_t> holders = {12}) {
     v1::Blocked said;
     said.set_pid(11);
     said.set_since_tsc(since_tsc);
     for (const std::uint32_t pid : holders) said.add_holders(pid);
-    lock_waits_.take(watcher_, time, since, said);
+    return lock_waits_.take(watcher_, time, since, said) != nullptr;
   }
   const profile::Blockers& seen() { return waits_.running.at(1).blockers; }
 
@@ -73,6 +74,21 @@ TEST_F(LockWaitsTest, TheHolderIsNotedFromTheFirstToTheLastLook) {
   ASSERT_NE(ended.record.blockers, nullptr);
   EXPECT_EQ(ended.record.blockers->seen.at(0).to, 450) << "no longer than the execution";
   EXPECT_EQ(holder_.running.at(2).blockers.seen.size(), 0u) << "nobody held up the holder";
+}
+
+TEST_F(LockWaitsTest, WhoRunsIsToldOfNowAndThen) {
+  constexpr TimeNs kSecond = 1'000'000'000;
+  EXPECT_TRUE(look(300));
+  EXPECT_FALSE(look(400)) << "nothing is new";
+  EXPECT_TRUE(look(500, 4712)) << "another wait";
+  EXPECT_FALSE(look(kSecond));
+  EXPECT_TRUE(look(kSecond + 600)) << "it goes on";
+  const auto& told = waits_.running.at(1).record.blockers;
+  ASSERT_NE(told, nullptr);
+  ASSERT_EQ(told->seen.size(), 2u);
+  EXPECT_EQ(told->seen[0].to, kSecond + 600);
+  holder_.uid = kUid + 1;
+  EXPECT_FALSE(look(3 * kSecond, 4713)) << "nothing was noted";
 }
 
 TEST_F(LockWaitsTest, EachWaitIsNotedByItself) {
