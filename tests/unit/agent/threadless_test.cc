@@ -87,6 +87,22 @@ TEST_F(ThreadlessTest, AnEngineWithoutTagsHasNoneToLeaveOut) {
   EXPECT_FALSE(has_no_tags());
 }
 
+TEST_F(ThreadlessTest, WhoHoldsALockIsSaid) {
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD), 0);
+  connect();
+  std::uint32_t holders[20];
+  for (std::uint32_t i = 0; i < 20; ++i) holders[i] = 100 + i;
+  tailor_blocked(0, 99, holders, 20);
+  tailor_blocked(7, 99, holders, 0);
+  tailor_blocked(7, 99, holders, 20);
+  EXPECT_EQ(tailor_agent_pump(), 0);
+  const v1::Blocked said = daemon_.until(Body::kBlocked).message.blocked();
+  EXPECT_EQ(said.pid(), 7u);
+  EXPECT_EQ(said.since_tsc(), 99u);
+  ASSERT_EQ(said.holders_size(), 16) << "not more";
+  EXPECT_EQ(said.holders(15), 115u);
+}
+
 TEST_F(ThreadlessTest, PumpIsForAgentsWithoutAThread) {
   EXPECT_EQ(tailor_agent_pump(), -ECANCELED);
   EXPECT_EQ(start(TAILOR_AGENT_SURVIVES_FORK), -EINVAL);
