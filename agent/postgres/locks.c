@@ -58,18 +58,28 @@ static bool waits_for_lock(const PGPROC* proc) {
   return (event & CLASS_MASK) == LOCK_CLASS;
 }
 
-/* Prepared transactions hold locks, too, and have no process. */
+static int by_number(const void* a, const void* b) {
+  uint32 left = *(const uint32*)a, right = *(const uint32*)b;
+  return (left > right) - (left < right);
+}
+
+/* In one order, each once: the server may say them in another order the next time. Prepared transactions hold
+ * locks, too, and have no process. */
 static int holders_of(int pid, uint32* holders) {
   ArrayType* array = DatumGetArrayTypeP(DirectFunctionCall1(pg_blocking_pids, Int32GetDatum(pid)));
   const int32* found = (const int32*)ARR_DATA_PTR(array);
-  int all = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)), count = 0;
+  int all = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)), count = 0, kept = 0;
   for (int i = 0; i < all && count < MOST_HOLDERS; i++) {
     if (found[i] > 0) holders[count++] = (uint32)found[i];
 #ifdef TAILOR_TWIN_WRONG_HOLDERS
     if (count > 0) holders[count - 1] = (uint32)MyProcPid;
 #endif
   }
-  return count;
+  qsort(holders, (size_t)count, sizeof(holders[0]), by_number);
+  for (int i = 0; i < count; i++) {
+    if (i == 0 || holders[i] != holders[i - 1]) holders[kept++] = holders[i];
+  }
+  return kept;
 }
 
 static bool is_same(const Wait* a, const Wait* b) {
