@@ -1,5 +1,5 @@
-// What users have of the store, for the status. Its catalogue may be in use for seconds, and a status does not
-// wait for it.
+// What users have of the store, for the status. Its catalogue may be in use for seconds, and a status does
+// not wait for it.
 #pragma once
 
 #include <chrono>
