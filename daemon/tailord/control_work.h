@@ -1,5 +1,5 @@
-// Requests whose answer waits for the recorder, and new configurations, which wait for it too. They are done on
-// a thread of their own, so that a status is answered meanwhile.
+// Requests whose answer waits for the recorder, and new configurations, which wait for it too. A thread of
+// their own does them, so that a status is answered meanwhile.
 #pragma once
 
 #include <condition_variable>
