@@ -339,13 +339,7 @@ bool SampleStage::begin(ThreadSpan& span, const capture::PackedSample& sample) {
 
 void SampleStage::flush() {
   if (samples_.empty()) return;
-  if (std::exchange(process_untold_, false)) {
-    table_.for_each([&](ProcessEntry& entry) {
-      if (!entry.record_changed || entry.record.first_seen == 0) return;
-      sink_.on_process(entry.record);
-      entry.record_changed = false;
-    });
-  }
+  if (std::exchange(process_untold_, false)) news_.tell_records();
   sink_.on_samples(samples_);
   samples_.clear();
   frames_.clear();
