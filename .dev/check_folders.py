@@ -142,22 +142,13 @@ MADE_IN_A_LOOP = {"${adapter}": "tailor_llvm"}
 ARCHITECTURE = pathlib.Path("docs/ARCHITECTURE.md")
 # Files that use each other in a circle with others of their folder. No more may be added.
 WITH_CIRCLES = {
-    "agent/jvm": {"shipper", "spark"},
     "compiler/llvm": {
         "code_capture", "compiled_module_state", "jit", "loaded_code", "object_compiler", "optimizer", "query_module",
         "row_pass", "sealed_module", "sealed_module_state", "sealer", "target_pool"},
-    "compiler/weft/codegen": {"compilation", "translator"},
-    "daemon/bpf": {"opener", "recording"},
     "daemon/query/symbols": {"elf_functions", "elf_linkage", "elf_symbols", "fetched_names", "go_functions", "set_functions", "symbols"},
     "daemon/serve": {
         "filter_text", "gone", "history", "library", "plan_changes", "request", "service", "sums_json", "view_functions",
         "views"},
-    "daemon/serve/http": {"engine", "http_server", "socket_bytes"},
-    "daemon/session": {"recorder", "recorder_status"},
-    "daemon/store": {"catalogue", "catalogue_shares", "checked_pages", "sqlite_statement"},
-    "daemon/tailord": {"options", "past_runs", "prepared", "rate_options", "settings", "triggered_rates", "triggers"},
-    "daemon/unwind": {"file_tables", "process_code"},
-    "viewer/cli": {"cost_table", "render_parts"},
 }
 
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/store/catalogue_pages.h"
 #include "daemon/store/catalogue_shares.h"
 #include "daemon/store/catalogue_terms.h"
 #include "daemon/store/checked_pages.h"

@@ -20,6 +20,9 @@ inline std::optional<std::uint32_t> user_of_key(std::int64_t key) {
   return key < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(key));
 }
 
+// The order in which executions of a user go. The words are those of the index.
+inline constexpr const char* kGoFirst = "sampled, ended=9223372036854775807, recording, begin";
+
 Status execute(sqlite3* db, const char* sql);
 
 // Makes what is missing of it, and counts what an older program has written. May be called within a

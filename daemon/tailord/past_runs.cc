@@ -10,7 +10,6 @@
 #include "daemon/profile/leader.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/store/store_directory.h"
-#include "daemon/tailord/triggers.h"
 
 namespace tailor::tailord {
 
@@ -61,7 +60,7 @@ PastRunsReader::~PastRunsReader() {
 Result<std::vector<PastRun>> PastRunsReader::read() const {
   auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
   if (!catalogue) return catalogue.error();
-  return past_runs(*catalogue, before_, Triggers::kMostFingerprints, stop_);
+  return past_runs(*catalogue, before_, kMostQueries, stop_);
 }
 
 }  // namespace tailor::tailord

@@ -31,6 +31,9 @@ struct Moment {
 
 constexpr std::size_t kMostPastRows = 250'000;  // of the catalogue that are looked at, the newest
 
+// Queries whose usual time is known, at most.
+constexpr std::size_t kMostQueries = 4'096;
+
 // Those that ended in the time UsualTime::kFor before `now`, at most UsualTime::kMost of a query and of
 // `queries` queries; the newest first. Executions in which an engine adds up runs are left out. Fails where
 // the catalogue cannot be read, and where `stop` says so.

@@ -35,7 +35,7 @@ struct TriggerCounts {
 class Triggers : public profile::IgnoringSink {
  public:
   static constexpr std::size_t kMostRunning = 8'192;       // executions that are looked at, at a time
-  static constexpr std::size_t kMostFingerprints = 4'096;  // whose usual time is known
+  static constexpr std::size_t kMostFingerprints = kMostQueries;
   static constexpr std::size_t kMostPlans = 65'536;        // whose fingerprint is known
   static constexpr std::size_t kMostProcesses = 16'384;    // whose names are known
   static constexpr std::size_t kMostCoolDowns = 16'384;    // rules that cool down, by process

@@ -44,7 +44,7 @@ struct RegisteredCode {
 class ProcessCode {
  public:
   // Of the unwind table of one piece of registered code: some ten thousand functions.
-  static constexpr std::size_t kMostOfATable = std::size_t{512} << 10;
+  static constexpr std::size_t kMostOfATable = FileTables::kMostIndexed;
 
   ProcessCode(std::filesystem::path proc, std::int32_t pid, FileTables& files)
       : proc_(std::move(proc)),
