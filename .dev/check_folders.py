@@ -145,10 +145,6 @@ WITH_CIRCLES = {
     "compiler/llvm": {
         "code_capture", "compiled_module_state", "jit", "loaded_code", "object_compiler", "optimizer", "query_module",
         "row_pass", "sealed_module", "sealed_module_state", "sealer", "target_pool"},
-    "daemon/query/symbols": {"elf_functions", "elf_linkage", "elf_symbols", "fetched_names", "go_functions", "set_functions", "symbols"},
-    "daemon/serve": {
-        "filter_text", "gone", "history", "library", "plan_changes", "request", "service", "sums_json", "view_functions",
-        "views"},
 }
 
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/serve/library.h"
+#include "daemon/serve/execution_filter.h"
 
 namespace tailor::serve {
 

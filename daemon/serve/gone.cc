@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "daemon/serve/library.h"
+#include "daemon/serve/execution_filter.h"
 #include "daemon/store/summary_files.h"
 
 namespace tailor::serve {

@@ -12,6 +12,7 @@
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/file_state.h"
 #include "daemon/serve/history.h"
+#include "daemon/serve/json_time.h"
 #include "daemon/serve/kind_costs.h"
 #include "daemon/serve/query_runs.h"
 #include "daemon/serve/sums_json.h"
