@@ -1,4 +1,4 @@
-// Code that works for whoever calls it: code objects without a dictionary.
+// Code that works for its callers: code objects without a dictionary.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ class Shipper : public CodeNumbers {
  public:
   // `name` is that of the dictionary in reports. `each_second` is called on the shipper's thread about once a
   // second. With `spark` code of generated classes goes to the queries' dictionaries, and all other code is
-  // told of as working for whoever calls it.
+  // told of as working for its callers.
   Shipper(std::string name, Spark* spark, std::function<void()> each_second);
   ~Shipper() override;
   Shipper(const Shipper&) = delete;

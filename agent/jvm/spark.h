@@ -58,7 +58,7 @@ class Spark {
   void end_query(std::uint64_t query, const std::string& error);
 
   // In tasks of the stage, code of the role works for one of these operators, which have no generated code;
-  // for whoever calls it if there is none.
+  // for its callers if there is none.
   void set_role(std::uint64_t query, std::int32_t stage, const std::string& role,
                 const std::vector<std::uint32_t>& operators);
 

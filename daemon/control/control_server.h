@@ -27,7 +27,7 @@ struct Peer {
 // client that sends no request is told so and cut off. So is one that does not read its answers. With too
 // many clients, one of the user that has most of them goes (connection_share.h). A long answer comes later.
 // Meanwhile the further requests of its asker wait, and those of nobody else. Sockets are read and closed by
-// threads of their users, because a client can make whoever does so wait (client_threads.h).
+// threads of their users, because a client can make the closing thread wait (client_threads.h).
 class ControlServer {
  public:
   // Promises a reply, within that time. Exhausted where too many are promised.

@@ -220,7 +220,7 @@ void SampleStage::take(const capture::Batch& batch, capture::Event& event) {
 
 static_assert(process::kMemoryAreas <= 16);  // numbers from kFirstMappedRegion on
 
-// A report finds the names of regions in the profile, whoever gave them.
+// A report finds the names of regions in the profile, be they the engine's or ours.
 void SampleStage::name_area(ProcessEntry& entry, std::uint32_t region) {
   const std::uint32_t area = region - profile::kFirstMappedRegion;
   if ((entry.areas_told >> area & 1) != 0) return;

@@ -30,7 +30,7 @@ struct GoneList {
   bool more = false;          // there are further ones
 };
 
-// Whether whoever asks may see sums of that user; empty: all.
+// Whether the asker may see sums of that user; empty: all.
 using SeesUser = std::function<bool(const std::optional<std::uint32_t>& uid)>;
 
 // False where the filter asks for what sums do not know: process, labels, elapsed time.

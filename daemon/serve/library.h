@@ -40,7 +40,7 @@ struct Target {
     kFiltered,  // the newest `count` that pass `filter` (its limit does not count); 0: all of them
     kPrefix,    // the one whose id begins with `prefix`
     kIds,       // those of `ids`
-    kProcess,  // of a store: the newest recording as a whole, for whoever looks at a process. Of a file: kAll
+    kProcess,  // of a store: the newest recording as a whole, to look at a process. Of a file: kAll
   };
   What what = What::kDefault;
   std::size_t count = 1;
@@ -106,7 +106,7 @@ class Library {
   // Sums of executions whose samples are gone; none of a file, and where sums do not know what the filter
   // asks.
   virtual Result<GoneList> gone(const ExecutionFilter& filter, const SeesUser& sees, const Stop& stop);
-  // What was removed from the catalogue of a store to make room, of the users whom whoever asks may see; none
+  // What was removed from the catalogue of a store to make room, of the users whom the asker may see; none
   // of a file.
   virtual Result<std::vector<store::RemovedOfUser>> removed(const SeesUser& sees);
   // Of those plans that can be read.

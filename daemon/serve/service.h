@@ -46,7 +46,7 @@ class Service {
 
   bool live() const { return static_cast<bool>(options_.status); }
   Json health() const;
-  // Of whoever sees everything: the sums are of the whole host. Else, and without a daemon, nothing.
+  // For an asker who sees everything: the sums are of the whole host. Else, and without a daemon, nothing.
   std::map<std::string, double> kinds(const Access& access) const;
 
  private:

@@ -1,5 +1,5 @@
-// How the catalogue knows who has how much of it. Triggers count, so that whoever adds or deletes rows need
-// not, programs of before among them. For the catalogue only.
+// How the catalogue knows who has how much of it. Triggers count, so programs that add or delete rows need
+// not, those of before among them. For the catalogue only.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the daemon answers to whoever controls it: over the control socket, and over HTTP.
+// What the daemon answers to those who control it: over the control socket, and over HTTP.
 #pragma once
 
 #include <cstdint>

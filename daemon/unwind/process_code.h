@@ -38,7 +38,7 @@ std::vector<Mapping> parse_maps(std::string_view text);
 struct RegisteredCode {
   CodeId id = 0;
   std::uint64_t begin = 0, end = 0;
-  bool of_plan = true;  // else shared code: it works for whoever calls it
+  bool of_plan = true;  // else shared code: it works for its callers
 };
 
 class ProcessCode {

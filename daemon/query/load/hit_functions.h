@@ -48,7 +48,7 @@ profile::FileNames names_of_kernel(const profile::RecordingInfo& info,
                                    const std::unordered_set<std::uint64_t>& addresses,
                                    const KernelAt& at = {});
 
-// Hears a recording beside whoever keeps it. One thread. Bounded: of what exceeds the limits nothing is
+// Hears a recording beside its keeper. One thread. Bounded: of what exceeds the limits nothing is
 // noted, and a report looks for the names itself.
 class HitFunctions : public profile::IgnoringSink {
  public:

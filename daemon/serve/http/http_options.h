@@ -23,7 +23,7 @@ struct HttpOptions {
   GateOptions gate;
   std::size_t connections = 64;
   std::size_t streams = 16;  // of live events
-  // A request has no descriptors. From Linux 6.16 on whoever sends some is refused by the kernel; with this,
+  // A request has no descriptors. From Linux 6.16 on the kernel refuses clients that send some; with this,
   // they are taken, as older kernels do it.
   bool takes_descriptors = false;
   std::function<std::string()> metrics;  // text of /metrics; empty: there are none
