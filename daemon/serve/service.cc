@@ -161,21 +161,50 @@ Json Service::status(const Access& access) const {
   return out;
 }
 
-Result<Json> Service::executions(const ExecutionsRequest& request, const Access& access, const Stop& stop) {
-  ExecutionFilter filter = request.filter;
+Status Service::visit(const ExecutionFilter& filter, const Access& access, const Stop& stop,
+                      const std::function<bool(store::ExecutionRow)>& take) {
+  ExecutionFilter visible = filter;
+  visible.visible = visible_to(access);
+  return library_.visit(visible, stop, take);
+}
+
+Result<ExecutionPage> Service::page(const ExecutionFilter& asked, std::uint64_t most_checked,
+                                    const Access& access, const Stop& stop) {
+  ExecutionFilter filter = asked;
   filter.visible = visible_to(access);
   auto list = library_.executions(filter, stop);
   if (!list) return list.error();
   auto removed = library_.removed(sums_visible_to(access));
   if (!removed) return removed.error();
-  auto file = file_state(library_, list->rows, kMostCheckedOfRequest, stop);
+  auto file = file_state(library_, list->rows, most_checked, stop);
   if (!file) return file.error();
-  Result<GoneList> gone = GoneList{};
-  const bool is_last = !list->more || list->rows.empty();
-  if (is_last) gone = library_.gone(filter, sums_visible_to(access), stop);
+  ExecutionPage out{std::move(*list), std::move(*removed), std::nullopt, std::move(*file)};
+  if (out.list.more && !out.list.rows.empty()) return out;
+  auto gone = library_.gone(filter, sums_visible_to(access), stop);
   if (!gone) return gone.error();
-  Json out = executions_page_json(*list, *removed, is_last ? &*gone : nullptr);
-  out["file"] = std::move(*file);
+  out.gone = std::move(*gone);
+  return out;
+}
+
+Result<PlanChangeList> Service::plan_changes(const ExecutionFilter& asked, const Access& access,
+                                             const Stop& stop) {
+  ExecutionFilter filter = asked;
+  filter.visible = visible_to(access);
+  return serve::plan_changes(library_, filter, stop);
+}
+
+Result<std::vector<ExecutionGroup>> Service::groups(const ExecutionFilter& asked, GroupBy by,
+                                                    const Access& access, const Stop& stop) {
+  ExecutionFilter filter = asked;
+  filter.visible = visible_to(access);
+  return groups_of(library_, filter, by, stop);
+}
+
+Result<Json> Service::executions(const ExecutionsRequest& request, const Access& access, const Stop& stop) {
+  auto found = page(request.filter, kMostCheckedOfRequest, access, stop);
+  if (!found) return found.error();
+  Json out = executions_page_json(found->list, found->removed, found->gone ? &*found->gone : nullptr);
+  out["file"] = std::move(found->file);
   return out;
 }
 

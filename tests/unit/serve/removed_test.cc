@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "daemon/serve/library.h"
 #include "daemon/serve/json_time.h"
+#include "daemon/serve/library.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/store_directory.h"
