@@ -40,7 +40,7 @@ struct Target {
     kFiltered,  // the newest `count` that pass `filter` (its limit does not count); 0: all of them
     kPrefix,    // the one whose id begins with `prefix`
     kIds,       // those of `ids`
-    kProcess,  // of a store: the newest recording as a whole, to look at a process. Of a file: kAll
+    kProcess,   // of a store: the newest recording as a whole, to look at a process. Of a file: kAll
   };
   What what = What::kDefault;
   std::size_t count = 1;

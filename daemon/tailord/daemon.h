@@ -56,7 +56,7 @@ class Daemon {
 
   void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
   void log_damage(const std::string& text);            // any thread
-  void reload(const Result<Options>& read);  // thread of work_, which alone uses options_ from then on
+  void reload(const Result<Options>& read);            // thread of work_, which alone uses options_ then
   Moment moment();
   // Runs of before `before`, from when on triggers count runs themselves.
   void read_past_runs(const Moment& before);
