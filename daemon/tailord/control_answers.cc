@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kFlushTries = 25;
 constexpr std::chrono::milliseconds kBetweenFlushes{20};
-// A recorder that does not answer for that long is held up. So is one that says nothing for longer than it ever
-// sleeps, though nobody has asked.
+// A recorder that does not answer for that long is held up. So is one that says nothing for longer than it
+// ever sleeps, though nobody has asked.
 constexpr std::chrono::milliseconds kHeldUp{100};
 constexpr std::chrono::seconds kSilent{10};
 

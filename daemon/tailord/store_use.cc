@@ -6,8 +6,8 @@
 namespace tailor::tailord {
 namespace {
 
-// After a reading the thread rests, for this number of times as long: many who ask do not keep a large catalogue
-// busy.
+// After a reading the thread rests, for this number of times as long: many who ask do not keep a large
+// catalogue busy.
 constexpr int kRests = 20;
 
 }  // namespace

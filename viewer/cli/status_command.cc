@@ -88,9 +88,8 @@ std::string render_status(const v1::DaemonStatus& s, const Result<std::optional<
   out += fmt::format("  engines register at  {}\n  profiles are kept in {}\n", text(s.agent_socket()),
                      text(s.store()));
   if (s.store_use_age_ns() > kOldStoreUseNs) {
-    out += terminal.warn(
-        fmt::format("  catalogue in use     what users have of the store is from {} ago\n",
-                    duration(static_cast<double>(s.store_use_age_ns()))));
+    out += terminal.warn(fmt::format("  catalogue in use     what users have of the store is from {} ago\n",
+                                     duration(static_cast<double>(s.store_use_age_ns()))));
   }
   out += fmt::format("  clock                {} {}{}\n", text(s.clock_source()), terminal.plus_minus(),
                      duration(static_cast<double>(s.clock_error_ns())));
