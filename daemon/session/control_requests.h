@@ -26,7 +26,8 @@ class ControlRequests {
   void ask_for_turn() {
     {
       std::lock_guard lock(mutex_);
-      if (!turn_since_) turn_since_ = Clock::now();
+      if (turn_since_) return;  // the thread that asked first wakes it
+      turn_since_ = Clock::now();
     }
     wake_();
   }

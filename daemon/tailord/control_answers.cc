@@ -25,6 +25,8 @@ constexpr std::chrono::milliseconds kBetweenFlushes{20};
 // ever sleeps, though nobody has asked.
 constexpr std::chrono::milliseconds kHeldUp{100};
 constexpr std::chrono::seconds kSilent{10};
+// What is younger is not asked for again: clients that ask without end do not keep the recorder busy.
+constexpr std::chrono::milliseconds kYoung{1};
 
 constexpr std::uint64_t kLongestRateDays = 7;
 constexpr std::uint64_t kLongestRateNs = kLongestRateDays * 86'400 * 1'000'000'000;
@@ -130,7 +132,7 @@ void ControlAnswers::status(v1::DaemonStatus& out) {
   out.set_status_age_ns(age_of(age));
   const std::chrono::nanoseconds held_up = age < kSilent ? recorder_.held_up() : age;
   if (held_up >= kHeldUp) out.set_held_up_ns(age_of(held_up));
-  recorder_.ask_for_status();
+  if (age >= kYoung) recorder_.ask_for_status();
   out.set_daemon_version(session::kVersion);
   out.set_pid(::getpid());
   out.set_uptime_ns(static_cast<std::uint64_t>(os_.now() - started_));

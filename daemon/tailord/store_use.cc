@@ -57,11 +57,11 @@ void StoreUse::loop() {
 void StoreUse::read() {
   Reading now;
   now.begun = Clock::now();
-  const auto take = [&now](auto read, auto& to) {
-    if (read) {
-      to = std::move(*read);
+  const auto take = [&now](auto part, auto& to) {
+    if (part) {
+      to = std::move(*part);
     } else if (now.problem.empty()) {
-      now.problem = read.error().message;
+      now.problem = part.error().message;
     }
   };
   take(store_.catalogue_uses(), now.users.uses);
