@@ -481,6 +481,7 @@ export interface HistoryRow {
   unit: Source["unit"];
   samples: number;
   weight: number;
+  weight_squares?: number | null; // null: an older program summed some of it up, and did not count them
 }
 
 export interface HistorySums {

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { Access } from "../data/access.ts";
 import type { History } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent, points } from "../model/format.ts";
-import { differences, eventOf, type Line, linesOf, shareIn, sumOf } from "../model/periods.ts";
+import { differences, eventOf, type Line, linesOf, shareIn, type ShareOf, sumOf } from "../model/periods.ts";
 import { change, route } from "../state/route.ts";
 import { useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message, shareColumns } from "./parts.tsx";
@@ -110,7 +110,8 @@ function HistoryTrust({ history, lines, unit }: { history: History; lines: Line[
   return (
     <aside class="trust" aria-label="What stands behind the numbers">
       <WhoseTime ops={ops} comps={comps} none={none} />
-      <Fact name="samples" value={count(whole.samples)} more={amount(whole.weight, unit)} bad={whole.samples < 30} title="Intervals are 95 % Wilson score intervals on the number of samples" />
+      <Fact name="samples" value={count(whole.samples)} more={amount(whole.weight, unit)} bad={whole.samples < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples: fewer, if weights differ" />
+      {whole.weight > 0 && whole.squares === null && <Fact name="intervals" value="not known" bad title="An older version summed up some of this time. It did not count what intervals follow from" />}
       <Fact name="executions" value={count(history.executions)} more={history.failed > 0 ? `${count(history.failed)} failed` : undefined} />
       {losses && <Fact name="lost" value={lost > 0 ? `${count(lost)} samples` : "none"} bad={lost > 0.01 * whole.samples} title="Of the whole host in these hours: what was lost cannot be told apart by query" />}
       {losses && losses.late > 0 && <Fact name="late" value={count(losses.late)} bad />}
@@ -158,12 +159,14 @@ function Periods({ history, event, unit }: { history: History; event: string; un
         rows={rows}
         columns={[
           { name: "what", value: (row) => clean(row.name, 80) },
-          { name: "A", number: true, value: (row) => row.a.share, show: (row) => `${percent(row.a.share)} (${interval(row.a.low, row.a.high)})` },
-          { name: "B", number: true, value: (row) => row.b.share, show: (row) => `${percent(row.b.share)} (${interval(row.b.low, row.b.high)})` },
+          { name: "A", number: true, value: (row) => row.a.share, show: (row) => shareText(row.a) },
+          { name: "B", number: true, value: (row) => row.b.share, show: (row) => shareText(row.b) },
           { name: "share B − A", number: true, value: (row) => row.b.share - row.a.share, show: (row) => `${row.significant ? "● " : ""}${points(row.b.share - row.a.share)}` },
-          { name: "more than chance", value: (row) => (row.significant ? "yes" : "no") },
+          { name: "more than chance", value: (row) => (row.significant === null ? "not known" : row.significant ? "yes" : "no") },
         ]}
       />
     </section>
   );
 }
+
+const shareText = (side: ShareOf) => `${percent(side.share)} (${side.known ? interval(side.low, side.high) : "interval not known"})`;
