@@ -176,11 +176,12 @@ Json first_execution(const View& view) {
   return Json::object();
 }
 
-// Executions of these plans in the view; runs that are added up count each.
+// Executions of these plans in the view whose cost is known: of a share that is sampled, those that were
+// drawn. Runs that are added up count each.
 std::uint64_t executions_of(const View& view, const std::set<query::InProcess<PlanId>>& plans) {
   std::uint64_t out = 0;
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {
-    if (plans.contains({execution.process, execution.plan}) &&
+    if (execution.drawn && plans.contains({execution.process, execution.plan}) &&
         query::selected(view.selection, execution.process, execution.handle))
       profile::add_bounded(out, profile::runs_of(execution));
   }

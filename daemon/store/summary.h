@@ -2,6 +2,7 @@
 // their segments are deleted.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,12 @@ struct RunSum {
   // Of those that older programs summed up none; none either where they are more than a number can say.
   ElapsedBuckets elapsed = {};
   std::uint64_t rows_known = 0, rows = 0;  // executions whose rows are known, and how many rows these are
+  // Executions without samples, because a share of them was sampled: no cost is of these. Older programs
+  // counted none.
+  std::uint64_t not_drawn = 0;
+
+  // Those that the costs are of.
+  std::uint64_t sampled() const { return executions - std::min(executions, not_drawn); }
 };
 
 // Samples of an hour, of the whole host, that are in no sum.

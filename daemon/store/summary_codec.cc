@@ -1,5 +1,6 @@
 #include "daemon/store/summary_codec.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 #include <optional>
@@ -105,6 +106,9 @@ void encode_buckets(const ElapsedBuckets& elapsed, v1::SummaryRuns& out) {
 }
 
 void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
+  // Mostly all executions are sampled: then there is no column.
+  const bool shares =
+      std::ranges::any_of(summary.runs, [](const auto& run) { return run.second.not_drawn > 0; });
   Hour before = 0;
   for (const auto& [key, sum] : summary.runs) {
     out.add_hour(key.hour - before);
@@ -118,6 +122,7 @@ void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
     out.add_elapsed_max(sum.elapsed_max);
     out.add_result_rows_known(sum.rows_known);
     out.add_result_rows(sum.rows);
+    if (shares) out.add_not_drawn(sum.not_drawn);
     encode_buckets(sum.elapsed, out);
   }
 }
@@ -314,6 +319,8 @@ class Decoder {
     if (detailed &&
         (in.buckets_size() != rows || in.result_rows_known_size() != rows || in.result_rows_size() != rows))
       return false;
+    const bool shares = in.not_drawn_size() != 0;
+    if (shares && in.not_drawn_size() != rows) return false;
     Hour at = 0;
     int bucket = 0;
     for (int i = 0; i < rows; ++i) {
@@ -327,6 +334,8 @@ class Decoder {
       if (!takes(sizeof key + key.fingerprint.size())) return false;
       RunSum sum{in.executions(i), in.failed(i), elapsed, in.elapsed_min(i), in.elapsed_max(i)};
       if (detailed && !details(in, i, bucket, sum)) return false;
+      if (shares) sum.not_drawn = in.not_drawn(i);
+      if (sum.not_drawn > sum.executions) return false;
       if (!out.runs.try_emplace(std::move(key), sum).second) return false;
     }
     return bucket == in.bucket_size() && bucket == in.bucket_executions_size();

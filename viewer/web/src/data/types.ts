@@ -486,6 +486,7 @@ export interface HistoryRow {
 
 export interface HistorySums {
   executions: number;
+  drawn?: number; // of these, those that costs are of; older daemons do not say it
   failed: number;
   elapsed_ns: { min: number; mean: number; max: number };
   rows: HistoryRow[];

@@ -152,7 +152,7 @@ function Periods({ history, event, unit }: { history: History; event: string; un
         </span>
       </header>
       <p>
-        A: {count(a.executions)} executions, {each(wholeA!, a.executions)} each, {duration(a.elapsed_ns.mean)} long on average. B: {count(b.executions)} executions, {each(wholeB!, b.executions)} each, {duration(b.elapsed_ns.mean)} long on average.
+        A: {count(a.executions)} executions, {each(wholeA!, a.drawn ?? a.executions)} each, {duration(a.elapsed_ns.mean)} long on average. B: {count(b.executions)} executions, {each(wholeB!, b.drawn ?? b.executions)} each, {duration(b.elapsed_ns.mean)} long on average.
       </p>
       <DataTable
         caption="Two periods"
