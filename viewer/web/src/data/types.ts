@@ -499,32 +499,54 @@ export interface History extends HistorySums {
   periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 
+// Of sums that an older program made, the interval is not known.
+export interface CompareCost {
+  share: number;
+  share_low: number | null;
+  share_high: number | null;
+  samples: number;
+  weight: number;
+}
+
 export interface CompareRow {
   change: "matched" | "moved" | "new" | "gone";
   name: string;
-  a: Cost | null;
-  b: Cost | null;
+  a: CompareCost | null;
+  b: CompareCost | null;
   weight_change: number;
   share_change: number;
-  significant: boolean;
+  significant: boolean | null; // null: not known
 }
 
 // What is beside the operators: both executions have it.
 export interface CompareRest {
   key: string;
   name: string;
-  a: Cost;
-  b: Cost;
+  a: CompareCost;
+  b: CompareCost;
   weight_change: number;
   share_change: number;
-  significant: boolean;
+  significant: boolean | null;
+}
+
+// A side that is a query in a time.
+export interface CompareRuns {
+  executions: number;
+  sampled: number; // of them, those with samples
+  left_out: number; // older ones
+  other_plans: number; // that ran another plan than the one that is compared
 }
 
 export interface Compare {
-  a: Execution;
+  a: Execution; // the newest of the side; with `sums` it has no keys
   b: Execution;
   source: Source;
-  same_plan: boolean;
+  executions?: { a?: number; b?: number }; // that the costs are of
+  same_plan: boolean | null; // null: some sums do not say it
+  sums?: boolean; // samples of some of the time are deleted
+  unwritten?: { a: number; b: number }; // samples that sums lack
+  runs?: { a: CompareRuns | null; b: CompareRuns | null };
+  file?: { a: FileState; b: FileState };
   operators: CompareRow[];
   rest: CompareRest[];
 }

@@ -8,16 +8,13 @@ import { detailOf } from "../model/owners.ts";
 import { failureOf, runsOf, took, tookText } from "../model/runs.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
+import { linkToHalves, timeOf } from "./compare_times.tsx";
 import { HistoryCard } from "./history_card.tsx";
 import { useLoad } from "./load.ts";
 import { Card, DataTable, Message, shareColumns } from "./parts.tsx";
 
-// Links of dashboards bring the time that is shown there, in Unix milliseconds.
-function timeOf(text: string | undefined): string | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? text : undefined;
-}
-
 export function FingerprintPage({ access, id }: { access: Access; id: string }) {
+  // Links of dashboards bring the time that is shown there.
   const since = timeOf(route.value.state.from);
   const until = timeOf(route.value.state.to);
   const data = useLoad<Query>(access, `fingerprints/${encodeURIComponent(id)}`, { ...(since && { since }), ...(until && { until }), timeout_ms: 60000 });
@@ -44,6 +41,11 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
           {query.first_sampled && query.last_sampled && query.first_sampled !== query.last_sampled && (
             <a href={link("compare", "", { a: query.first_sampled, b: query.last_sampled })} title="Of all runs that have samples">
               Compare the first with the last
+            </a>
+          )}{" "}
+          {query.first_ms < query.last_ms && (
+            <a href={linkToHalves(query, { since, until })} title="All runs of two times, operator by operator">
+              Compare two times
             </a>
           )}
         </span>

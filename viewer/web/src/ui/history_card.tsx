@@ -6,6 +6,7 @@ import type { History } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent, points } from "../model/format.ts";
 import { differences, eventOf, type Line, linesOf, shareIn, type ShareOf, sumOf } from "../model/periods.ts";
 import { change, route } from "../state/route.ts";
+import { linkToTimes } from "./compare_times.tsx";
 import { useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message, shareColumns } from "./parts.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
@@ -30,10 +31,10 @@ export function HistoryCard({ access, fingerprint, since, until }: { access: Acc
     );
   }
   if (!answer.value) return <Message text="Reading the sums of hours and days…" />;
-  return <Over history={answer.value} tools={tools} />;
+  return <Over history={answer.value} fingerprint={fingerprint} tools={tools} />;
 }
 
-function Over({ history, tools }: { history: History; tools: ComponentChildren }) {
+function Over({ history, fingerprint, tools }: { history: History; fingerprint: string; tools: ComponentChildren }) {
   const event = eventOf(history);
   const unit = history.rows.find((row) => row.source === event)?.unit ?? "events";
   const lines = useMemo(() => linesOf(history, event), [history, event]);
@@ -70,7 +71,7 @@ function Over({ history, tools }: { history: History; tools: ComponentChildren }
         </p>
         {history.rows.length >= mostRows && <p class="dim small">Shown are the {mostRows} dearest rows. The sums lack what is beyond.</p>}
       </Card>
-      <Periods history={history} event={event} unit={unit} />
+      <Periods history={history} fingerprint={fingerprint} event={event} unit={unit} />
     </>
   );
 }
@@ -120,7 +121,7 @@ function HistoryTrust({ history, lines, unit }: { history: History; lines: Line[
   );
 }
 
-function Periods({ history, event, unit }: { history: History; event: string; unit: string }) {
+function Periods({ history, fingerprint, event, unit }: { history: History; fingerprint: string; event: string; unit: string }) {
   const { periods } = history;
   const label = (begin: number) => (history.by === "hour" ? new Date(begin).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : new Date(begin).toISOString().slice(0, 10));
   const find = (key: "a" | "b") => periods.find((each) => String(each.begin_ms) === route.value.state[key]);
@@ -165,8 +166,13 @@ function Periods({ history, event, unit }: { history: History; event: string; un
           { name: "more than chance", value: (row) => (row.significant === null ? "not known" : row.significant ? "yes" : "no") },
         ]}
       />
+      <p class="legend">
+        <a href={linkToTimes(fingerprint, timesOfPeriod(a), timesOfPeriod(b))}>The plans of both, operator by operator</a>
+      </p>
     </section>
   );
 }
+
+const timesOfPeriod = (period: { begin_ms: number; end_ms: number }) => ({ since: String(period.begin_ms), until: String(period.end_ms) });
 
 const shareText = (side: ShareOf) => `${percent(side.share)} (${side.known ? interval(side.low, side.high) : "interval not known"})`;
