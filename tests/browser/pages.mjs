@@ -431,6 +431,23 @@ test("two times of a query are compared by what an execution costs, and the time
   server.close();
 });
 
+test("a run leads to the comparison with all runs of its query, where somebody can be asked for it", async () => {
+  const server = await serve(bundle);
+  const page = await open(browser, `${server.url}#/execution/${a}`);
+  const to = page.locator(".heading a:has-text('Compare with all runs')");
+  await to.waitFor();
+  const address = decodeURIComponent(await to.getAttribute("href"));
+  expect(address.includes("a=fingerprint:9c1e") && address.includes(`b=${a}`), address);
+  await page.close();
+  server.close();
+  const file = writeReport(bundle);
+  const still = await open(browser, `${file.url}#/execution/${a}`);
+  await still.waitForSelector(".node");
+  expect((await still.locator("a:has-text('Compare with all runs')").count()) === 0, "a file offers what it does not have");
+  await still.close();
+  file.remove();
+});
+
 test("what sums of deleted samples do not know is said", async () => {
   const known = bundle.responses[`compare?a=${a}&b=${b}`];
   const side = (cost) => cost && { ...cost, share_low: null, share_high: null, shared_weight: null };

@@ -8,6 +8,7 @@ import { failureOf, tookText } from "../model/runs.ts";
 import { change, link, route } from "../state/route.ts";
 import { ActivityCard } from "./activity_card.tsx";
 import { CodeCard } from "./code_card.tsx";
+import { sideOfQuery } from "./compare_times.tsx";
 import { Filters } from "./filters.tsx";
 import { FlameCard } from "./flame_card.tsx";
 import { FunctionsCard, searchOnceOpen } from "./functions_card.tsx";
@@ -112,6 +113,11 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           {view.plan && (
             <a href={link("compare", "", { a: "file", b: id === "last" ? (row.value?.id ?? id) : id, ...(source && { source }) })} title="The plan beside that of a report file, operator by operator">
               Compare with a file
+            </a>
+          )}{" "}
+          {view.plan && row.value?.fingerprint && !access.isFile && (
+            <a href={link("compare", "", { a: sideOfQuery(row.value.fingerprint), b: row.value.id, ...(source && { source }) })} title="All runs of its query, and this one, operator by operator">
+              Compare with all runs
             </a>
           )}{" "}
           {view.profile.plans.length > 1 && (
