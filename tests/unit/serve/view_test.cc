@@ -268,6 +268,20 @@ TEST(Compare, AnExecutionWithItselfIsTheSame) {
     EXPECT_EQ(row["weight_change"], 0);
     EXPECT_FALSE(row["significant"].get<bool>());
   }
+  const Json growth = (*same)["growth"];
+  EXPECT_DOUBLE_EQ(growth["ratio"].get<double>(), 1);
+  EXPECT_LT(growth["low"].get<double>(), 0.95);
+  EXPECT_GT(growth["high"].get<double>(), 1.05);
+}
+
+TEST(Compare, OfFewSamplesItIsNotKnownHowMuchACostGrew) {
+  const View view = sample_view({}, 1);
+  const auto same = compare_json(view, view);
+  ASSERT_TRUE(same);
+  EXPECT_TRUE((*same)["growth"].is_object()) << "of sixteen it is";
+  int unknown = 0;
+  for (const Json& row : (*same)["operators"]) unknown += row["growth"].is_null() ? 1 : 0;
+  EXPECT_GT(unknown, 0) << "of one or two it is not";
 }
 
 // A second execution of the plan, without samples: chance, or because a share of the executions is sampled.

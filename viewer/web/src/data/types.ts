@@ -508,6 +508,13 @@ export interface CompareCost {
   weight: number;
 }
 
+// How many times the cost of an execution of A one of B has, with its 95 % interval.
+export interface Growth {
+  ratio: number;
+  low: number;
+  high: number;
+}
+
 export interface CompareRow {
   change: "matched" | "moved" | "new" | "gone";
   name: string;
@@ -515,6 +522,7 @@ export interface CompareRow {
   b: CompareCost | null;
   weight_change: number;
   share_change: number;
+  growth?: Growth | null; // null: too few samples say it; older programs do not
   significant: boolean | null; // null: not known
 }
 
@@ -526,6 +534,7 @@ export interface CompareRest {
   b: CompareCost;
   weight_change: number;
   share_change: number;
+  growth?: Growth | null; // null: too few samples say it; older programs do not
   significant: boolean | null;
 }
 
@@ -543,6 +552,7 @@ export interface Compare {
   source: Source;
   executions?: { a?: number; b?: number }; // that the costs are of
   same_plan: boolean | null; // null: some sums do not say it
+  growth?: Growth | null; // of all of it
   sums?: boolean; // samples of some of the time are deleted
   unwritten?: { a: number; b: number }; // samples that sums lack
   runs?: { a: CompareRuns | null; b: CompareRuns | null };

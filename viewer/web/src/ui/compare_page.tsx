@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { type Access, BundleAccess, bundleOf } from "../data/access.ts";
-import type { Compare, CompareRest, CompareRow, FileState, Profile } from "../data/types.ts";
+import type { Compare, CompareRest, CompareRow, FileState, Growth, Profile } from "../data/types.ts";
 import { type Compared, type ComparedRow, type ComparedSide, comparePlans } from "../model/compare_plans.ts";
 import { amount, count, interval, name as clean, percent, points, rowsText, signed, ticks } from "../model/format.ts";
 import { tookText } from "../model/runs.ts";
@@ -65,7 +65,7 @@ function Answer({ compare, queries }: { compare: Compare; queries: Record<SideNa
     const samples = rows.reduce((sum, each) => sum + (each[key]?.samples ?? 0), 0);
     return { ...about, name: compare.sums ? `Query ${queries[key].slice(0, 12)}` : row.plan_name, about: timesText(timesOf(key)), href: linkToQuery(queries[key], timesOf(key)), timesOf: key, facts: [`${Math.round(samples).toLocaleString("en")} samples`, ...runsFacts(compare, key, executions[key])] };
   };
-  return <Comparison data={compared} a={side("a")} b={side("b")} unit={compare.source.unit} note={compare.sums ? "Samples of some of that time are deleted. These are sums of whole hours (UTC), or of whole days where they are old, with all plans of each query." : undefined} />;
+  return <Comparison data={compared} a={side("a")} b={side("b")} unit={compare.source.unit} growth={compare.growth} note={compare.sums ? "Samples of some of that time are deleted. These are sums of whole hours (UTC), or of whole days where they are old, with all plans of each query." : undefined} />;
 }
 
 // How many runs a query's side is of, and what is left out of it or missing.
@@ -181,10 +181,11 @@ interface SideFacts {
   facts: string[];
 }
 
-function Comparison({ data, a, b, unit, tools, note }: { data: Compared; a: SideFacts; b: SideFacts; unit: string; tools?: ComponentChildren; note?: string }) {
+function Comparison({ data, a, b, unit, tools, note, growth }: { data: Compared; a: SideFacts; b: SideFacts; unit: string; tools?: ComponentChildren; note?: string; growth?: Growth | null }) {
   const rows = [...data.operators, ...data.rest];
   const costs = rows.every((row) => row.weight_change !== null);
   const many = (a.executions ?? 1) > 1 || (b.executions ?? 1) > 1;
+  const known = rows.every((row) => row.significant !== null); // what is more than chance
   return (
     <main class="compare" id="main">
       <div class="heading">
@@ -204,7 +205,7 @@ function Comparison({ data, a, b, unit, tools, note }: { data: Compared; a: Side
         </p>
       )}
       <p class="verdict">
-        {costs ? <Cost a={a} b={b} many={many} /> : "Shares are compared, and not costs: how often each side ran its plan is not known here. "}
+        {costs ? known && <Cost a={a} b={b} many={many} growth={growth} /> : "Shares are compared, and not costs: how often each side ran its plan is not known here. "}
         {verdict(rows)}
       </p>
       <Card
@@ -221,7 +222,7 @@ function Comparison({ data, a, b, unit, tools, note }: { data: Compared; a: Side
               { name: "A", number: true, value: (row) => row.a?.share ?? 0, show: (row) => sideText(row.a) },
               { name: "B", number: true, value: (row) => row.b?.share ?? 0, show: (row) => sideText(row.b) },
               { name: "share B − A", number: true, value: (row) => row.share_change, show: (row) => points(row.share_change) },
-              ...(costs ? [{ name: many ? "cost of a run, B − A" : "cost B − A", number: true, value: (row: ComparedRow) => row.weight_change ?? 0, show: (row: ComparedRow) => signed(row.weight_change ?? 0, (size) => amount(size, unit)) }] : []),
+              ...(costs ? [{ name: many ? "cost of a run, B − A" : "cost B − A", number: true, value: (row: ComparedRow) => row.weight_change ?? 0, show: (row: ComparedRow) => `${signed(row.weight_change ?? 0, (size) => amount(size, unit))}${growthText(row.growth)}` }] : []),
               { name: "more than chance", value: (row) => (row.significant === null ? "not known" : row.significant ? "yes" : "no") },
             ]}
           />
@@ -234,18 +235,26 @@ function Comparison({ data, a, b, unit, tools, note }: { data: Compared; a: Side
 }
 
 function verdict(rows: ComparedRow[]): string {
-  if (rows.some((row) => row.significant === null)) return "Whether shares differ by more than chance is not known: an older version made some of the sums.";
+  if (rows.some((row) => row.significant === null)) return "Whether costs and shares differ by more than chance is not known: an older version made some of the sums.";
   const significant = rows.filter((row) => row.significant).length;
   if (significant === 0) return "No operator’s share differs by more than chance explains.";
   return `The ${significant === 1 ? "share of 1 row differs" : `shares of ${count(significant)} rows differ`} by more than chance explains.`;
 }
 
-function Cost({ a, b, many }: { a: SideFacts; b: SideFacts; many: boolean }) {
+// The 95 % interval of a change; "" of older programs, which do not say it.
+function growthText(growth: Growth | null | undefined): string {
+  if (growth === null) return " (interval not known)";
+  return growth ? ` (${signed(growth.low - 1, percent)} to ${signed(growth.high - 1, percent)})` : "";
+}
+
+function Cost({ a, b, many, growth }: { a: SideFacts; b: SideFacts; many: boolean; growth?: Growth | null }) {
+  if (growth === null) return <>How much the cost changed is not known: there are too few samples. </>;
   const [before, now] = [a, b].map((side) => side.weight / (side.executions ?? 1)) as [number, number];
   const changed = before > 0 ? (now - before) / before : 0;
+  const chance = growth && growth.low <= 1 && growth.high >= 1 ? ", no more than chance explains" : "";
   return (
     <>
-      {many ? "An execution of B" : "B"} cost <b>{changed >= 0 ? `${percent(changed)} more` : `${percent(-changed)} less`}</b> than A.{" "}
+      {many ? "An execution of B" : "B"} cost <b>{changed >= 0 ? `${percent(changed)} more` : `${percent(-changed)} less`}</b> than A{growthText(growth)}{chance}.{" "}
     </>
   );
 }
