@@ -164,15 +164,13 @@ Json side_json(const std::optional<query::ComparedSide>& side) {
 // not.
 Json growth_json(const query::Comparison& both, const query::Amount& a, const query::Amount& b) {
   if (!both.intervals_known) return nullptr;
-  const auto grown =
-      query::growth(query::sampled_cost(both.a, a, query::parts_of(both.executions_a)),
-                    query::sampled_cost(both.b, b, query::parts_of(both.executions_b)));
+  const auto grown = query::growth(query::sampled_cost(both.a, a, query::parts_of(both.executions_a)),
+                                   query::sampled_cost(both.b, b, query::parts_of(both.executions_b)));
   if (!grown) return nullptr;
   return {{"ratio", grown->ratio}, {"low", grown->low}, {"high", grown->high}};
 }
 
-Json changes_json(const query::Comparison& both, Json out, const query::Share95& a,
-                  const query::Share95& b) {
+Json changes_json(const query::Comparison& both, Json out, const query::Share95& a, const query::Share95& b) {
   out["weight_change"] = b.amount.weight - a.amount.weight;
   out["growth"] = growth_json(both, a.amount, b.amount);
   out["share_change"] = b.share - a.share;
