@@ -157,6 +157,7 @@ export interface Profile {
   all: Cost;
   component_rows: OwnedRow[];
   unattributed_rows: OwnedRow[];
+  drawn?: { executions: number; drawn: number; weight: number; estimate: { weight: number; low: number; high: number } | null }; // only where a share of the executions is sampled
   accounting: Accounting;
   file: FileState;
   plans: PlanRow[];
@@ -190,6 +191,7 @@ export interface Execution {
   elapsed_ns?: number;
   cpu_ns: number;
   samples: number;
+  drawn?: boolean; // false: a share of the executions is sampled, and this one is not
   rows: number | null; // null: the process ended before it was said
   added_runs?: AddedRuns; // its engine added up these runs; then elapsed_ns is from the first begin to the last end
   error: string;
@@ -448,6 +450,8 @@ export interface Fingerprint {
   executions: number;
   cpu_ns: number;
   samples: number;
+  drawn?: number; // of the executions, those that are sampled: the CPU time is of these
+  cpu_ns_of_all?: { value: number; low: number; high: number } | null; // of all of them; null: all are sampled, or too few
   elapsed_ns: { min: number; mean: number; max: number };
   first_ms: number; // when the first and the last of them began
   last_ms: number;

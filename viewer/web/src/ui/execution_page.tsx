@@ -216,7 +216,7 @@ function NoSamples({ access, row }: { access: Access; row: Execution }) {
         <Facts row={row} />
       </div>
       <p class="message" data-kind="no-samples">
-        This run has no sample{row.running ? " yet" : ": it was shorter than the time between two samples, or none fell into it"}. All runs together have some: <AllRuns access={access} row={row} />
+        This run has no sample{row.drawn === false ? ": a share of the executions is sampled, and it is not among them" : row.running ? " yet" : ": it was shorter than the time between two samples, or none fell into it"}. All runs together have some: <AllRuns access={access} row={row} />
       </p>
     </main>
   );

@@ -5,7 +5,7 @@ import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
 import { count, duration, lines, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
-import { failureOf, runsOf, took, tookText } from "../model/runs.ts";
+import { cpuText, failureOf, runsOf, shareText, took, tookText } from "../model/runs.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { linkToHalves, timeOf } from "./compare_times.tsx";
@@ -29,7 +29,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
       <div class="heading">
         <h1>{clean(query.name, 80)}</h1>
         <span class="dim">
-          {query.executions} executions · {duration(query.cpu_ns)} of CPU time · {duration(query.elapsed_ns.min)} to {duration(query.elapsed_ns.max)}
+          {query.executions} executions · {duration(query.cpu_ns)} of CPU time{shareText(query)} · {duration(query.elapsed_ns.min)} to {duration(query.elapsed_ns.max)}
         </span>
         {(since || until) && (
           <span class="dim">
@@ -65,7 +65,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
             columns={[
               { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleString() : "–") },
               { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => tookText(row) },
-              { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
+              { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: cpuText },
               { name: "samples", number: true, value: (row) => row.samples },
               { name: "error", value: (row) => clean(failureOf(row), 80) },
             ]}
