@@ -1,5 +1,6 @@
 #include "compiler/weft/exec/compiled_query.h"
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -156,8 +157,8 @@ void CompiledQuery::tell_rows(const std::vector<std::uint64_t>& rows) const {
     counted.set_number(static_cast<double>(rows[op.id()]));
   }
   const std::string bytes = plan.SerializeAsString();
-  // What the agent has no room for is told after the next execution.
-  if (tailor_plan_load(ids_.id, bytes.data(), bytes.size()) == 0) told_rows_ = rows;
+  // What the agent has no room for now is told after the next execution.
+  if (tailor_plan_load(ids_.id, bytes.data(), bytes.size()) != -ENOBUFS) told_rows_ = rows;
 }
 
 CompiledQuery::~CompiledQuery() {
