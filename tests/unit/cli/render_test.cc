@@ -229,6 +229,36 @@ TEST(RenderPlan, LostMarksAreSaidFirst) {
   EXPECT_THAT(text, testing::ContainsRegex(" 2 [^\n]* marks lost\n"));
 }
 
+// Records that another thread, or this one at another time, has lost say nothing about these samples.
+TEST(RenderPlan, LostMarksOfOthersAreNoNotice) {
+  constexpr ProcessId kOther = {.pid = 999, .start = 1};
+  struct Case {
+    std::uint64_t own_unknown, others_unknown;
+    bool is_said;
+  };
+  for (const Case& lost : {Case{0, 0, false}, Case{0, 7, false}, Case{7, 0, true}}) {
+    const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+      test::give_profile(sink, 10);
+      profile::Accounting account;
+      account.process = test::kSampleProcess;
+      account.received = account.attributed = 160;
+      account.log_lost = 12'345;
+      account.executions_unknown = lost.own_unknown;
+      sink.on_accounting(account);
+      profile::Accounting other;
+      other.process = kOther;
+      other.executions_unknown = lost.others_unknown;
+      sink.on_accounting(other);
+    });
+    const std::string text = rendered(profile, plain(2000));
+    EXPECT_EQ(text.starts_with("Marks were lost:"), lost.is_said) << text;
+    EXPECT_EQ(text.find("recording). 7 samples of its processes belong to operators") != std::string::npos,
+              lost.is_said);
+    // The count stands below in any case.
+    EXPECT_THAT(text, HasSubstr("12,345 activity records were lost."));
+  }
+}
+
 TEST(RenderPlan, OneLostSampleIsSingular) {
   for (const std::uint64_t count : {1, 2}) {
     const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
@@ -248,8 +278,8 @@ TEST(RenderPlan, OneLostSampleIsSingular) {
     EXPECT_THAT(text,
                 testing::ContainsRegex(count == 1 ? " 1 sample of this report [^a-z]* is unattributed for it"
                                                   : " 2 samples of this report [^a-z]* are unattributed"));
-    EXPECT_THAT(text, HasSubstr(count == 1 ? " 1 sample more of the recording belongs to operators"
-                                           : " 2 samples more of the recording belong to operators"));
+    EXPECT_THAT(text, HasSubstr(count == 1 ? " 1 sample more of its processes belongs to operators"
+                                           : " 2 samples more of its processes belong to operators"));
   }
 }
 
