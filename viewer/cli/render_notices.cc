@@ -76,7 +76,7 @@ std::string elapsed_notice(const query::PlanReport& report) {
   return out;
 }
 
-// Of the processes that have rows here: samples that belong to operators, but to no execution. A report on some
+// Of the processes that have rows here: samples that are operators', but of no execution. A report on some
 // executions may lack them.
 std::uint64_t executions_unknown(const query::Profile& profile, const query::PlanReport& report) {
   std::set<ProcessId> processes;

@@ -39,9 +39,11 @@ query::Profile sample(int rounds = 11) {
   return test::make_profile([&](profile::ProfileSink& sink) { test::give_profile(sink, rounds); });
 }
 
-// The line of "Table scan" on orders, with these attributes beside its own.
-std::string orders_with(std::initializer_list<std::pair<const char*, double>> attributes) {
-  const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+using Numbers = std::initializer_list<std::pair<const char*, double>>;
+
+// A profile in which "Table scan" on orders has these attributes beside its own.
+query::Profile scan_of_orders(Numbers attributes) {
+  return test::make_profile([&](profile::ProfileSink& sink) {
     test::give_profile(sink, 2);
     v1::Plan plan = test::sample_plan();
     for (const auto& [key, number] : attributes) {
@@ -51,7 +53,11 @@ std::string orders_with(std::initializer_list<std::pair<const char*, double>> at
     }
     sink.on_plan(test::kSampleProcess, 0, plan);
   });
-  for (const std::string& line : lines_of(rendered(profile, plain(160)))) {
+}
+
+// The line of that scan.
+std::string orders_with(Numbers attributes) {
+  for (const std::string& line : lines_of(rendered(scan_of_orders(attributes), plain(240)))) {
     if (const std::size_t at = line.find("orders; "); at != std::string::npos) return line.substr(at);
   }
   return {};
@@ -62,9 +68,41 @@ TEST(RenderPlan, EstimatedAndActualRows) {
   EXPECT_EQ(orders_with({{"cost", 7.5}, {"loops", 1}, {"actual_rows", 14987}}),
             "orders; ~15,000 rows, 14,987 counted; cost: 7.5");
   EXPECT_EQ(orders_with({{"loops", 12}, {"actual_rows", 3}}),
-            "orders; ~15,000 rows, 3 counted in each of 12 loops");
+            "orders; ~15,000 rows, 3 counted in each of 12 loops: 1/5,000 of the estimate");
   EXPECT_EQ(orders_with({{"loops", 0}}), "orders; ~15,000 rows, never run");
-  EXPECT_EQ(orders_with({{"actual_rows", 0}}), "orders; ~15,000 rows, 0 counted");
+  EXPECT_EQ(orders_with({{"actual_rows", 0}}), "orders; ~15,000 rows, 0 counted: none of the estimate");
+}
+
+TEST(RenderPlan, MisestimatesAreMarked) {
+  EXPECT_EQ(orders_with({{"actual_rows", 59'999}}), "orders; ~15,000 rows, 59,999 counted");
+  EXPECT_EQ(orders_with({{"actual_rows", 60'000}}),
+            "orders; ~15,000 rows, 60,000 counted: 4 times the estimate");
+  EXPECT_EQ(orders_with({{"actual_rows", 3'751}}), "orders; ~15,000 rows, 3,751 counted");
+  EXPECT_EQ(orders_with({{"actual_rows", 3'750}}),
+            "orders; ~15,000 rows, 3,750 counted: 1/4 of the estimate");
+  Terminal coloured = plain(240);
+  coloured.colour = true;
+  EXPECT_THAT(rendered(scan_of_orders({{"actual_rows", 60'000}}), coloured),
+              HasSubstr(coloured.warn("4 times the estimate")));
+}
+
+// What has no room beside the name stands below it, whole.
+TEST(RenderPlan, CountedRowsAreReadAtAnyWidth) {
+  const query::Profile profile =
+      scan_of_orders({{"cost", 1234.5}, {"loops", 1'200}, {"actual_rows", 3}, {"pages_hit", 123'456}});
+  for (std::size_t width : {60, 80, 100, 120, 160}) {
+    std::string words;
+    for (const std::string& line : lines_of(rendered(profile, plain(width)))) {
+      EXPECT_LE(columns(line), width) << line;
+      const std::size_t begin = line.find_first_not_of(" │");
+      if (begin != std::string::npos) words += (words.empty() ? "" : " ") + line.substr(begin);
+    }
+    EXPECT_THAT(words, HasSubstr("3 counted in each of 1,200 loops")) << width;
+    EXPECT_THAT(words, HasSubstr("1/5,000 of the estimate")) << width;
+  }
+  const std::string narrow = rendered(profile, plain(80));
+  EXPECT_THAT(narrow, testing::ContainsRegex("Table scan[^\n]*\n +│ +~15,000 rows, 3 counted"));
+  EXPECT_THAT(narrow, Not(testing::ContainsRegex("\n +\n")));
 }
 
 TEST(RenderPlan, TheTreeWithItsCosts) {

@@ -82,7 +82,7 @@ TEST(MessageRedactor, WhatTailorSaysOfANodeStays) {
   for (const char* said : {"2.1 % of its time", "1.2e+02 % of its time", "0.5 % of its time, if it had them",
                            "12 % of its time, so that one execution in 6.0 has them"})
     EXPECT_EQ(kept("wrappers", said), said);
-  for (const char* name : {"InitPlan 1", "SubPlan 12", "InitPlan 1 (returns $0)", "SubPlan 2 (returns $1,$2)"})
+  for (const char* name : {"InitPlan 1", "SubPlan 7", "InitPlan 1 (returns $0)", "SubPlan 2 (returns $1,$2)"})
     EXPECT_EQ(kept("details", name), name);
 }
 
