@@ -16,13 +16,15 @@
  *   phases.c     what the backend does where no node runs
  *   waits.c      what this backend waits for, and what the server calls it
  *   trace.c      the trace that a statement belongs to; statement.c its text without its literals
+ *   history.c    what SQL asks tailord: its rights, and its questions; ask.c one question
  *   leader.c     what parallel workers know of their leader
  *   slot.c       the slot, and the tags of the plan that runs
  *   settings.c   the settings tailor.*
  *   utf8.c       texts of the server in the encoding of Tailor's messages
  *
- * A backend is one thread, so nothing here locks. Nothing here may wait or fail: where the agent cannot be
- * had, or no daemon listens, queries run as if the extension were not loaded.
+ * A backend is one thread, so nothing here locks. Nothing here may wait or fail, but for what a statement
+ * asks by itself (history.c): where the agent cannot be had, or no daemon listens, queries run as if the
+ * extension were not loaded.
  *
  * PostgreSQL 15 marks what a library exports with nothing, so our headers say what is ours alone.
  */
