@@ -5,14 +5,12 @@ however, a statement ends with rows or with an error that says why, and the sess
 """
 import json
 import os
-import pathlib
 import socket
 import threading
 
-from pg_server import Server, Session
+from pg_server import Server, Session, history_functions
 from tailor_env import check
 
-SCRIPT = pathlib.Path(__file__).parents[2] / "agent/postgres/tailor_pg--1.0--1.1.sql"
 QUESTIONS = ["select * from tailor_top()", "select * from tailor_executions()", "select * from tailor_plan(-5)",
              "select * from tailor_execution('0af7')"]
 OPERATORS = [
@@ -151,14 +149,12 @@ def says_what_is_missing(server):
 
 
 def main():
-    with Server() as server:
+    server = Server()
+    server.settings["tailor.http_socket"] = server.folder / "http.sock"
+    with server:
         answerer = Answerer(server.folder / "http.sock")
-        lines = SCRIPT.read_text().splitlines()
-        server.sql("create role asker login; create role watcher login in role pg_read_all_stats;" +
-                   "\n".join(line for line in lines if not line.startswith("\\")).replace("MODULE_PATHNAME", "tailor_pg"))
-        server.sql(f"alter system set tailor.http_socket = '{server.folder}/http.sock'; select pg_reload_conf()")
+        server.sql("create role asker login; create role watcher login in role pg_read_all_stats;" + history_functions())
         with Session(server) as session:
-            session.sql(f"set tailor.http_socket = '{server.folder}/http.sock'")
             reads_answers(answerer, session)
             asks_for_nothing_else(answerer, session)
             survives_any_answer(answerer, session)
