@@ -42,11 +42,15 @@ static const char* path_of(const char* what, const char* id, int64 seconds, int3
   if (strcmp(what, "executions") == 0)
     return psprintf("/api/v1/executions?since=-" INT64_FORMAT "s&limit=%d&process_name=PostgreSQL", seconds,
                     rows);
+  if (strcmp(what, "changes") == 0)
+    return psprintf("/api/v1/plan-changes?since=-" INT64_FORMAT "s&limit=%d&process_name=PostgreSQL", seconds,
+                    rows);
   if (strcmp(what, "query") == 0)
     return psprintf("/api/v1/fingerprints/%s?since=-" INT64_FORMAT "s", id, seconds);
   if (strcmp(what, "execution") == 0) return psprintf("/api/v1/executions/%s/profile", id);
   ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                  errmsg("tailor_answer() knows \"top\", \"executions\", \"query\" and \"execution\", not \"%s\"",
+                  errmsg("tailor_answer() knows \"top\", \"executions\", \"changes\", \"query\" and "
+                         "\"execution\", not \"%s\"",
                          what)));
 }
 

@@ -45,6 +45,26 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION tailor_executions(interval, integer) IS 'The newest executions of all sessions';
 
+CREATE FUNCTION tailor_changes(since interval DEFAULT '1 day', most integer DEFAULT 100)
+RETURNS TABLE (changed timestamptz, query_id bigint, query text, datname text, usename text, before_execution text,
+               before_elapsed_ms float8, before_cpu_ms float8, after_execution text, after_elapsed_ms float8, after_cpu_ms float8)
+LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+  SELECT to_timestamp((c.after ->> 'began_ms')::float8 / 1e3),
+         CASE WHEN c.fingerprint ~ '^[0-9a-f]{16}$' THEN ('x' || c.fingerprint)::bit(64)::bigint END, c.after ->> 'plan_name',
+         c.after -> 'labels' ->> 'database', c.after -> 'labels' ->> 'user', c.before ->> 'id',
+         (c.before ->> 'elapsed_ns')::float8 / 1e6,
+         CASE WHEN c.before ->> 'drawn' IS DISTINCT FROM 'false' THEN (c.before ->> 'cpu_ns')::float8 / 1e6 END,
+         c.after ->> 'id', (c.after ->> 'elapsed_ns')::float8 / 1e6,
+         CASE WHEN c.after ->> 'drawn' IS DISTINCT FROM 'false' THEN (c.after ->> 'cpu_ns')::float8 / 1e6 END
+  FROM (SELECT tailor_answer('changes', '', extract(epoch FROM since)::bigint, most)::jsonb AS answer) a,
+       jsonb_to_recordset(a.answer -> 'plan_changes') AS c(fingerprint text, before jsonb, after jsonb)
+  WHERE c.after ->> 'engine' LIKE 'PostgreSQL%'
+  ORDER BY (c.after ->> 'began_ms')::float8 DESC;
+END;
+COMMENT ON FUNCTION tailor_changes(interval, integer) IS
+  'Executions that ran by another plan than the one of their statement before';
+
 -- The nodes of a plan, from their JSON and the unit of its samples.
 CREATE FUNCTION tailor_nodes(operators jsonb, unit text)
 RETURNS TABLE (node integer, plan text, share float8, share_low float8, share_high float8, samples float8, cpu_ms float8,
@@ -95,7 +115,7 @@ CREATE VIEW tailor_executions_hour AS SELECT * FROM tailor_executions('1 hour', 
 
 -- As for the statements of others in the server's own views.
 REVOKE ALL ON FUNCTION tailor_answer(text, text, bigint, integer), tailor_top(interval, integer),
-  tailor_executions(interval, integer), tailor_plan(bigint, interval), tailor_execution(text) FROM PUBLIC;
+  tailor_executions(interval, integer), tailor_changes(interval, integer), tailor_plan(bigint, interval), tailor_execution(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tailor_answer(text, text, bigint, integer), tailor_top(interval, integer),
-  tailor_executions(interval, integer), tailor_plan(bigint, interval), tailor_execution(text) TO pg_read_all_stats;
+  tailor_executions(interval, integer), tailor_changes(interval, integer), tailor_plan(bigint, interval), tailor_execution(text) TO pg_read_all_stats;
 GRANT SELECT ON tailor_top_hour, tailor_executions_hour TO pg_read_all_stats;

@@ -11,7 +11,7 @@ import threading
 from pg_server import Server, Session, history_functions
 from tailor_env import check
 
-QUESTIONS = ["select * from tailor_top()", "select * from tailor_executions()", "select * from tailor_plan(-5)",
+QUESTIONS = ["select * from tailor_top()", "select * from tailor_executions()", "select * from tailor_changes()", "select * from tailor_plan(-5)",
              "select * from tailor_execution('0af7')"]
 OPERATORS = [
     {"id": 1, "name": "Aggregate", "depth": 0, "share": 0.25, "share_low": 0.2, "share_high": 0.3, "samples": 10.5, "weight": 2e6,
@@ -30,6 +30,9 @@ LIST = {"executions": [
      "cpu_ns": 1e6, "samples": 1, "rows": 3, "error": "", "added_runs": {"runs": 4}},
     {"id": "1bf7", "engine": "weft", "pid": 13, "labels": {}, "fingerprint": "tpch-3", "plan_name": "q", "began_ms": 0.0,
      "running": False, "cpu_ns": 1e6, "samples": 1, "rows": None, "error": ""}]}
+
+CHANGES = {"plan_changes": [{"fingerprint": "fffffffffffffffb", "before": {**LIST["executions"][0], "id": "00aa"}, "after": LIST["executions"][0]},
+                            {"fingerprint": "tpch-3", "before": LIST["executions"][1], "after": LIST["executions"][1]}]}
 
 
 def good(body):
@@ -71,6 +74,8 @@ def reads_answers(answerer, session):
     check(answerer.asked[-1].startswith("GET /api/v1/fingerprints?since=-7200s&limit=9&order=cpu HTTP/1.1\r\n"), answerer.asked[-1])
     listed = rows(LIST, "select execution, pid, datname, usename, query_id, query, runs, elapsed_ms, cpu_ms, rows from tailor_executions()")
     check(listed == ["0af7|12|bank|ann|-5|select ?|4|2|1|3"], f"tailor_executions: {listed}")
+    changes = rows(CHANGES, "select query_id, query, datname, usename, before_execution, after_execution, after_cpu_ms from tailor_changes()")
+    check(changes == ["-5|select ?|bank|ann|00aa|0af7|1"], f"tailor_changes: {changes}")
     expected = ["1|Aggregate|0.25|0.2|0.3|10.5|2|1||100", "3|  Seq Scan on t|0.75|0.7|0.8|30|6||7.5|"]
     plan = rows({"runs": {"operators": OPERATORS, "source": SOURCE}}, "select * from tailor_plan(-5)")
     check(plan == expected, f"tailor_plan: {plan}")
@@ -127,7 +132,7 @@ def survives_any_answer(answerer, session):
             check("ERROR" in answered and said in answered, f"{answer[:60]}: {answered}")
     answerer.answer = b"HTTP/1.1 404 Not found\r\nContent-Length: 2\r\n\r\n{}"
     check(all(session.sql(question) == [] for question in QUESTIONS), "what tailord does not know has no rows")
-    for answer in ({}, {"fingerprints": None, "executions": {}, "runs": 7, "plans": None}, []):
+    for answer in ({}, {"fingerprints": None, "executions": {}, "runs": 7, "plans": None, "plan_changes": 1}, []):
         answerer.answer = good(answer)
         for question in QUESTIONS:
             answered = session.sql(question)

@@ -11,7 +11,10 @@ from pg_server import Burnt, Server, Session, history_functions, measuring
 from tailor_env import Daemon, check, operators, sampling_denied, skip
 
 FREQUENCY = 3989
-SETUP = "create table t as select i as a from generate_series(1, 300) i; analyze;"
+SETUP = """
+create table t as select i as a from generate_series(1, 300) i; create table u as select i as a from generate_series(1, 300) i;
+create index u_a on u (a); analyze;
+"""
 MUCH = "select count(burn(a, 2500000)) from t where a > 0"
 LITTLE = "select sum(burn(a, 600000)) from t where a > 0"
 
@@ -68,6 +71,12 @@ def nodes_have_it(session, daemon, burnt, top, execution):
         check((scan["estimated_rows"], scan["actual_rows"], scan["loops"]) == ("300", "300", "1"), f"{source}: rows: {scan}")
 
 
+def plans_change(session, executions):
+    """Of one statement that ran by two plans, and of no other."""
+    found = rows_of(session, "before_execution, after_execution, datname, usename", "tailor_changes('1 hour')")
+    check([list(row.values()) for row in found] == [[*executions, "postgres", "tester"]], f"tailor_changes: {found}, and not {executions}")
+
+
 def main():
     if reason := sampling_denied():
         skip(reason)
@@ -81,6 +90,8 @@ def main():
             with Session(server) as session:
                 much, first = run_measured(session, MUCH)
                 little, second = run_measured(session, LITTLE)
+                by_plan = [run_measured(session, f"set enable_seqscan = {scan}; set enable_bitmapscan = off; select a from u where a = 7")[1]
+                           for scan in ("on", "off")]
                 listed = settled(daemon)
                 top = is_found(session, much, little, first, listed)
                 is_found(session, little, much, second, listed)
@@ -92,6 +103,7 @@ def main():
                 check([of[first]["pid"], of[first]["samples"]] == said, f"tailor_executions: {of[first]}")
                 check((of[first]["datname"], of[first]["usename"], of[first]["rows"], of[first]["running"]) == ("postgres", "tester", "1", "f"),
                       f"tailor_executions: {of[first]}")
+                plans_change(session, by_plan)
                 check(session.sql("select * from tailor_plan(1)") == [], "of a statement that nobody ran there are no rows")
 
 
