@@ -51,8 +51,9 @@ typedef struct {
 static void wait_for(const Asking* asking, int event) {
   long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), asking->until);
   if (left <= 0)
-    ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
-                    errmsg("tailord at \"%s\" did not answer within %d s", asking->path, PATIENCE_MS / 1000)));
+    ereport(ERROR,
+            (errcode(ERRCODE_CONNECTION_FAILURE),
+             errmsg("tailord at \"%s\" did not answer within %d s", asking->path, PATIENCE_MS / 1000)));
   int woken = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | event,
                                 asking->socket, left, WAIT_EXTENSION);
   if (!(woken & WL_LATCH_SET)) return;

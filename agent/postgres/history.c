@@ -20,9 +20,10 @@
 
 static void check_rights(void) {
   if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS)) return;
-  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                  errmsg("what Tailor keeps of all sessions is shown to members of pg_read_all_stats only"),
-                  errhint("tailor_last_execution() and tailor_last_plan() show you your own last statement.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+           errmsg("what Tailor keeps of all sessions is shown to members of pg_read_all_stats only"),
+           errhint("tailor_last_execution() and tailor_last_plan() show you your own last statement.")));
 }
 
 /* Longer than what tailord keeps of anything. */
@@ -60,9 +61,9 @@ extern PGDLLEXPORT Datum tailor_pg_answer(PG_FUNCTION_ARGS);
 /* (what text, id text, seconds bigint, rows integer) returns text: JSON; NULL: there is no such thing. */
 Datum tailor_pg_answer(PG_FUNCTION_ARGS) {
   check_rights();
-  const char* answer = tailor_ask(path_of(text_to_cstring(PG_GETARG_TEXT_PP(0)),
-                                          text_to_cstring(PG_GETARG_TEXT_PP(1)), PG_GETARG_INT64(2),
-                                          PG_GETARG_INT32(3)));
+  const char* answer =
+      tailor_ask(path_of(text_to_cstring(PG_GETARG_TEXT_PP(0)), text_to_cstring(PG_GETARG_TEXT_PP(1)),
+                         PG_GETARG_INT64(2), PG_GETARG_INT32(3)));
   if (!answer) PG_RETURN_NULL();
   PG_RETURN_TEXT_P(cstring_to_text(answer));
 }

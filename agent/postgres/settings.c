@@ -76,10 +76,9 @@ void tailor_define_settings(void) {
       "Empty: TAILOR_SOCKET in the server's environment, else /run/tailor/agent.sock. It "
       "counts until the session's first measured statement.",
       &tailor_socket, "", PGC_SUSET, 0, NULL, NULL, NULL);
-  DefineCustomStringVariable("tailor.http_socket",
-                             "The UNIX socket of tailord's HTTP interface, which tailor_top() and others ask.",
-                             "Empty: /run/tailor/http.sock.", &tailor_http_socket, "", PGC_SUSET, 0, NULL,
-                             NULL, NULL);
+  DefineCustomStringVariable(
+      "tailor.http_socket", "The UNIX socket of tailord's HTTP interface, which tailor_top() and others ask.",
+      "Empty: /run/tailor/http.sock.", &tailor_http_socket, "", PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomStringVariable(
       "tailor.leader", "The execution that a parallel worker works for.",
       "The leader sets it. Others have no use for it.", &tailor_leader, "", PGC_USERSET,

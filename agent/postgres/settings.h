@@ -18,7 +18,7 @@ extern int tailor_short_run_ms;     /* runs of a plan that took less share one e
 extern int tailor_query_text;       /* TailorText */
 extern char* tailor_socket;
 extern char* tailor_http_socket; /* where SQL functions ask tailord */
-extern char* tailor_leader; /* TailorLeader as text, for workers */
+extern char* tailor_leader;      /* TailorLeader as text, for workers */
 
 void tailor_define_settings(void);
 

@@ -111,9 +111,9 @@ struct ControlCall {
   v1::ControlRequest asked;
 };
 
-using Request = std::variant<HealthRequest, StatusRequest, ExecutionsRequest, ExecutionRequest, ViewRequest,
-                             ReportRequest, BundleRequest, CompareRequest, FingerprintsRequest,
-                             FingerprintRequest, HistoryRequest, TagCostRequest, PlanChangesRequest,
-                             HostRequest, ControlCall>;
+using Request =
+    std::variant<HealthRequest, StatusRequest, ExecutionsRequest, ExecutionRequest, ViewRequest,
+                 ReportRequest, BundleRequest, CompareRequest, FingerprintsRequest, FingerprintRequest,
+                 HistoryRequest, TagCostRequest, PlanChangesRequest, HostRequest, ControlCall>;
 
 }  // namespace tailor::serve

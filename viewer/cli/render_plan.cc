@@ -91,8 +91,8 @@ Said said_of(const query::ComponentRow& row, const Terminal& terminal) {
       // "Scan orders" needs no "orders".
       if (row.name.find(value) == std::string::npos) said.plain += (said.plain.empty() ? "" : ", ") + text;
     } else {
-      said.labelled += fmt::format("{}{}: {}", said.labelled.empty() ? "" : ", ",
-                                   escape_line(key, terminal.ascii), text);
+      said.labelled +=
+          fmt::format("{}{}: {}", said.labelled.empty() ? "" : ", ", escape_line(key, terminal.ascii), text);
     }
   }
   return said;
