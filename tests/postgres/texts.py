@@ -137,7 +137,7 @@ def names_in(told, server, database, encoding):
         ran = told.of(session, lambda: session.sql('with "søn" as materialized (select * from "tëbelle") select "öre", \'ä\' from "søn"'))
     check(len(ran) == 1, f"the statement is told: {ran}")
     check(ran[0].labels["database"] == database and ran[0].labels["user"] == "dénoncé", f"labels: {ran[0].labels}")
-    check("Seq Scan on tëbelle" in ran[0].plan.operators and "CTE Scan on søn" in ran[0].plan.operators, f"nodes: {ran[0].plan.operators}")
+    check('Seq Scan on "tëbelle"' in ran[0].plan.operators and 'CTE Scan on "søn"' in ran[0].plan.operators, f"nodes: {ran[0].plan.operators}")
     check(ran[0].plan.sql == 'with "søn" as materialized (select * from "tëbelle") select "öre", ? from "søn"', f"text: {ran[0].plan.sql}")
     check(ran[0].plan.name.startswith('with "søn"'), f"name: {ran[0].plan.name}")
 
