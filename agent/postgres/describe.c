@@ -85,15 +85,13 @@ static void add_link(PlanState* node, PlanState* parent, void* context) {
     tailor_plan_builder_set_text(plan->builder, plan->level, component, "details", tailor_utf8(subplan));
 }
 
-/* The text of the statement in UTF-8; NULL: none is told. */
-static const char* text_of(const TailorPiece* piece) {
+const char* tailor_told_text(const TailorPiece* piece) {
   StringInfoData text;
   initStringInfo(&text);
   return tailor_statement_text(piece, &text) ? tailor_utf8(text.data) : NULL;
 }
 
-/* The begin of the text, else the id. */
-static const char* name_of_plan(const char* text, uint64 query_id) {
+const char* tailor_told_name(const char* text, uint64 query_id) {
   if (!text) return query_id ? psprintf("query " INT64_FORMAT, (int64)query_id) : "a query without an id";
   int length = (int)strlen(text);
   return pnstrdup(text, (Size)pg_encoding_mbcliplen(PG_UTF8, text, length, NAME_BYTES));
@@ -103,8 +101,8 @@ bool tailor_describe(QueryDesc* query, const TailorPiece* piece, TailorPlan* pla
   Description description = {.with_rows = with_rows, .nodes = plan->node_ids};
   description.by_id = palloc0(sizeof(PlanState*) * (size_t)plan->node_ids);
   tailor_walk(query, collect, &description);
-  const char* text = text_of(piece);
-  description.builder = tailor_plan_builder_new(name_of_plan(text, plan->query_id));
+  const char* text = tailor_told_text(piece);
+  description.builder = tailor_plan_builder_new(tailor_told_name(text, plan->query_id));
   description.level = tailor_plan_builder_add_level(description.builder, "operator");
   for (int id = 0; id < plan->node_ids; id++) {
     if (description.by_id[id])

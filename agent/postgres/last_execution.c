@@ -28,6 +28,12 @@ void tailor_remember_run(uint64_t run, const TailorPlan* plan) {
   user_of_last = plan->user;
 }
 
+void tailor_remember_command(uint64_t run, Oid user) {
+  last = run;
+  plan_of_last = NULL;
+  user_of_last = user;
+}
+
 void tailor_forget_run(void) {
   last = 0;
   plan_of_last = NULL;

@@ -6,6 +6,7 @@
  *   hooks.c      where the server calls us
  *   plans.c      the plans this backend has told about, by (query id, hash of the plan)
  *   runs.c       executions and their labels; last_execution.c what a session is told of its last statement
+ *   command.c    utility commands that work on tables by themselves
  *   wrap.c       the wrappers around ExecProcNode that keep the slot; stubs.c their short form
  *   describe.c   a plan as a dictionary; shown_plan.c as text, for tailor_last_plan()
  *   overhead.c   what the wrappers of a plan cost, and whether they are worth it

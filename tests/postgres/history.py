@@ -13,9 +13,10 @@ from tailor_env import Daemon, check, operators, sampling_denied, skip
 FREQUENCY = 3989
 SETUP = """
 create table t as select i as a from generate_series(1, 300) i; create table u as select i as a from generate_series(1, 300) i;
-create index u_a on u (a); analyze;
+create index u_a on u (a); create table changed as select * from t; analyze;
 """
 MUCH = "select count(burn(a, 2500000)) from t where a > 0"
+COMMAND = "alter table changed alter a type bigint using burn(a, 1200000)"
 LITTLE = "select sum(burn(a, 600000)) from t where a > 0"
 
 
@@ -71,6 +72,14 @@ def nodes_have_it(session, daemon, burnt, top, execution):
         check((scan["estimated_rows"], scan["actual_rows"], scan["loops"]) == ("300", "300", "1"), f"{source}: rows: {scan}")
 
 
+def command_has_it(daemon, burnt, other, execution):
+    """A command that works on a table is a node, and an execution."""
+    found = {each["name"]: each["weight"] for each in operators(daemon.report(execution))}
+    ns = found.get("ALTER TABLE on changed", 0)
+    check(burnt.found_in(ns, FREQUENCY), f"a command: {burnt.text(ns, FREQUENCY)} in {found}")
+    check(not other.found_in(ns, FREQUENCY), "and not what another statement used")
+
+
 def plans_change(session, executions):
     """Of one statement that ran by two plans, and of no other."""
     found = rows_of(session, "before_execution, after_execution, datname, usename", "tailor_changes('1 hour')")
@@ -90,14 +99,16 @@ def main():
             with Session(server) as session:
                 much, first = run_measured(session, MUCH)
                 little, second = run_measured(session, LITTLE)
+                of_command, third = run_measured(session, COMMAND)
                 by_plan = [run_measured(session, f"set enable_seqscan = {scan}; set enable_bitmapscan = off; select a from u where a = 7")[1]
                            for scan in ("on", "off")]
                 listed = settled(daemon)
                 top = is_found(session, much, little, first, listed)
                 is_found(session, little, much, second, listed)
                 nodes_have_it(session, daemon, much, top, first)
+                command_has_it(daemon, of_command, little, third)
                 order = [row["last_execution"] for row in rows_of(session, "last_execution, cpu_ms", "tailor_top('1 hour', 2)")]
-                check(order == [first, second], f"the dearest come first: {order}")
+                check(order == [first, third], f"the dearest come first: {order}")
                 of = {row["execution"]: row for row in rows_of(session, "execution, pid, datname, usename, samples, rows, running", "tailor_executions()")}
                 said = [str(listed[first][key]) for key in ("pid", "samples")]
                 check([of[first]["pid"], of[first]["samples"]] == said, f"tailor_executions: {of[first]}")

@@ -89,6 +89,41 @@ def pieces_are_one(told, session):
     check(len(ran) == 1 and ran[0].ended, f"a cursor that is fetched in pieces is one execution: {len(ran)}")
 
 
+# Commands that work on a table by themselves, their node, and their text without literals.
+COMMANDS = [("create index on big (a) where a > 17", "CREATE INDEX on big", "create index on big (a) where a > ?"),
+            ("vacuum big", "VACUUM on big", "vacuum big"), ("analyze t, big", "ANALYZE on t and others", "analyze t, big"),
+            ("reindex table big", "REINDEX on big", "reindex table big"),
+            ("alter table t alter b type bigint using b + 5", "ALTER TABLE on t", "alter table t alter b type bigint using b + ?"),
+            ("copy public.t to '/dev/null'", "COPY from public.t", "copy public.t to ?"),
+            ("copy t from '/dev/null'", "COPY into t", "copy t from ?")]
+
+
+def ran_by(told, session, command):
+    """Its executions. Telling of commands waits until it is a small part of the session's time."""
+    for _ in range(200):
+        ran = told.of(session, lambda: session.sql(command))
+        if ran:
+            return ran
+    return []
+
+
+def commands_on_tables_are_told(told, session):
+    for command, node, text in COMMANDS:
+        ran = ran_by(told, session, command)
+        check(len(ran) == 1 and ran[0].ended and 3 not in ran[0].end, f"a command is an execution: {command}: {ran}")
+        check((ran[0].plan.operators, ran[0].plan.sql) == ([node], text), f"{command}: {ran[0].plan}")
+        rows = ran[0].end.get(2, [0])[0]
+        check(rows == ({"COPY from public.t": 300, "COPY into t": 0}.get(node, 2**64 - 1)), f"{command}: rows: {rows}")
+    ran = ran_by(told, session, "alter table t alter b type bigint using 1 / (b - b)")
+    check(len(ran) == 1 and ran[0].end.get(3) == [b"ended by an error"], f"one that fails: {[each.end for each in ran]}")
+    after = texts_of(told, session, "select max(a) as behind_commands from t")
+    check(after == ["select max(a) as behind_commands from t"], f"a statement behind it: {after}")
+    session.sql("create procedure makes_index() language plpgsql as $$ begin create index on big (b); end $$")
+    ran = ran_by(told, session, "call makes_index()")
+    check(len(ran) == 1 and ran[0].plan.operators == ["CREATE INDEX on big"], f"one in a procedure: {ran}")
+    check(texts_of(told, session, "create temp table nothing_to_tell (a int)") == [], "a command that works on no rows is none")
+
+
 # ---- Long statements ----
 
 def peak_kb(pid):
@@ -133,7 +168,7 @@ def names_in(told, server, database, encoding):
     """What is told of a statement with names in a database with this encoding."""
     with Session(server, "-d", bytes_name(database, encoding), "-U", "dénoncé") as session:
         session.sql("set client_encoding = 'UTF8'")
-        session.sql('create table "tëbelle" as select 1 as "öre"; analyze')
+        told.of(session, lambda: session.sql('create table "tëbelle" as select 1 as "öre"; analyze'))
         ran = told.of(session, lambda: session.sql('with "søn" as materialized (select * from "tëbelle") select "öre", \'ä\' from "søn"'))
     check(len(ran) == 1, f"the statement is told: {ran}")
     check(ran[0].labels["database"] == database and ran[0].labels["user"] == "dénoncé", f"labels: {ran[0].labels}")
@@ -164,6 +199,7 @@ def main():
             commands_have_their_own(told, session)
             without_query_ids(told, session)
             pieces_are_one(told, session)
+            commands_on_tables_are_told(told, session)
             long_ones_are_cut(told, session, server)
         names_are_utf8(told, server)
 
