@@ -7,6 +7,7 @@ them is not theirs.
 """
 import os
 import re
+import time
 
 from pg_server import Listener, Server, Session
 from tailor_env import check
@@ -88,7 +89,9 @@ def is_the_statement_before(session):
         before = execution_after(query)
         check(execution_after(f"{query}; {command}") not in (before, None), f"one that runs a query has the query's: {command}")
     # Telling of commands waits until it is a small part of the session's time.
-    analyzed = next((ran for _ in range(200) if (ran := execution_after("analyze t"))), None)
+    deadline, analyzed = time.monotonic() + 60, None
+    while not analyzed and time.monotonic() < deadline:
+        analyzed = execution_after("analyze t")
     check(analyzed not in (None, execution_after(query)), "a command that works on a table has its own")
     check(session.sql("analyze t; select tailor_last_plan()") == [""], "and no plan to show")
     check(execution_after(f"begin; {query}; commit"), "the end of a transaction is no statement")

@@ -7,6 +7,7 @@ beside one that is not measured. A database with another encoding has names with
 import os
 import re
 import subprocess
+import time
 
 from pg_server import Server, Session
 from tailor_env import check
@@ -100,11 +101,10 @@ COMMANDS = [("create index on big (a) where a > 17", "CREATE INDEX on big", "cre
 
 def ran_by(told, session, command):
     """Its executions. Telling of commands waits until it is a small part of the session's time."""
-    for _ in range(200):
+    deadline, ran = time.monotonic() + 60, []
+    while not ran and time.monotonic() < deadline:
         ran = told.of(session, lambda: session.sql(command))
-        if ran:
-            return ran
-    return []
+    return ran
 
 
 def commands_on_tables_are_told(told, session):
