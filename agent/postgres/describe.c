@@ -8,6 +8,8 @@
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "node_names.h"
 #include "objects.h"
@@ -58,6 +60,13 @@ static void add_wrappers(Description* plan, PlanState* root, const TailorPlan* o
   pfree(text.data);
 }
 
+static void add_relation(Description* plan, uint32_t component, const char* key, Oid relation) {
+  char* name = OidIsValid(relation) ? get_rel_name(relation) : NULL;
+  if (name)
+    tailor_plan_builder_set_text(plan->builder, plan->level, component, key,
+                                 tailor_utf8(quote_identifier(name)));
+}
+
 static void add_node(Description* plan, PlanState* node) {
   StringInfoData name;
   initStringInfo(&name);
@@ -68,6 +77,8 @@ static void add_node(Description* plan, PlanState* node) {
                                  node->plan->plan_rows);
   tailor_plan_builder_set_number(plan->builder, plan->level, component, "cost",
                                  rint(node->plan->total_cost * 100) / 100);
+  add_relation(plan, component, "table", tailor_relation_of(node));
+  add_relation(plan, component, "index", tailor_index_of(node));
   if (tailor_is_hidden(node))
     tailor_plan_builder_set_text(plan->builder, plan->level, component, "time", "in the Bitmap Heap Scan");
   add_actual_rows(plan, component, node);

@@ -6,13 +6,18 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
+
 #include "catalog/pg_authid.h"
+#include "commands/dbcommands.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
 #include "ask.h"
+#include "utf8.h"
 
 #define HEX_DIGITS "0123456789abcdef"
 /* Of the id of an execution; a query's has half of them. */
@@ -28,6 +33,20 @@ static void check_rights(void) {
 
 /* Longer than what tailord keeps of anything. */
 #define MOST_SECONDS (INT64CONST(10) * 366 * 86400)
+
+/* The name of this database as the label "database" has it (runs.c), in the form that addresses have. */
+static const char* database_in_address(void) {
+  StringInfoData out;
+  const char* name = get_database_name(MyDatabaseId);
+  initStringInfo(&out);
+  for (const char* at = name ? tailor_shared_utf8(name) : ""; *at; at++) {
+    if (isalnum((unsigned char)*at) && !IS_HIGHBIT_SET(*at))
+      appendStringInfoChar(&out, *at);
+    else
+      appendStringInfo(&out, "%%%02X", (unsigned char)*at);
+  }
+  return out.data;
+}
 
 static const char* path_of(const char* what, const char* id, int64 seconds, int32 rows) {
   if (seconds < 1 || seconds > MOST_SECONDS)
@@ -46,12 +65,16 @@ static const char* path_of(const char* what, const char* id, int64 seconds, int3
   if (strcmp(what, "changes") == 0)
     return psprintf("/api/v1/plan-changes?since=-" INT64_FORMAT "s&limit=%d&process_name=PostgreSQL", seconds,
                     rows);
+  if (strcmp(what, "tables") == 0)
+    return psprintf("/api/v1/executions/all/profile?since=-" INT64_FORMAT
+                    "s&process_name=PostgreSQL&label=database=%s",
+                    seconds, database_in_address());
   if (strcmp(what, "query") == 0)
     return psprintf("/api/v1/fingerprints/%s?since=-" INT64_FORMAT "s", id, seconds);
   if (strcmp(what, "execution") == 0) return psprintf("/api/v1/executions/%s/profile", id);
   ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                  errmsg("tailor_answer() knows \"top\", \"executions\", \"changes\", \"query\" and "
-                         "\"execution\", not \"%s\"",
+                  errmsg("tailor_answer() knows \"top\", \"executions\", \"changes\", \"tables\", \"query\" "
+                         "and \"execution\", not \"%s\"",
                          what)));
 }
 

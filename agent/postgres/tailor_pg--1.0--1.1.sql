@@ -99,23 +99,49 @@ COMMENT ON FUNCTION tailor_plan(bigint, interval) IS
 
 CREATE FUNCTION tailor_execution(execution text)
 RETURNS TABLE (node integer, plan text, share float8, share_low float8, share_high float8, samples float8, cpu_ms float8,
-               estimated_rows float8, actual_rows float8, loops float8)
+               wait_ms float8, estimated_rows float8, actual_rows float8, loops float8)
 LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-  SELECT n.node, n.plan, n.share, n.share_low, n.share_high, n.samples, n.cpu_ms, n.estimated_rows, n.actual_rows, n.loops
+  SELECT n.node, n.plan, n.share, n.share_low, n.share_high, n.samples, n.cpu_ms,
+         CASE WHEN a.answer ? 'off_cpu' THEN coalesce(w.ms, 0) END, n.estimated_rows, n.actual_rows, n.loops
   FROM (SELECT tailor_answer('execution', execution, 1, 1)::jsonb AS answer) a,
        jsonb_array_elements(a.answer -> 'plans') p,
-       tailor_nodes(p -> 'operators', a.answer -> 'source' ->> 'unit') n;
+       tailor_nodes(p -> 'operators', a.answer -> 'source' ->> 'unit') n,
+       LATERAL (SELECT sum((r ->> 'ns')::float8) / 1e6 AS ms FROM jsonb_array_elements(a.answer -> 'off_cpu' -> 'rows') r
+                WHERE r -> 'process' = p -> 'process' AND r -> 'plan' = p -> 'plan' AND r ->> 'operator' = n.node::text) w;
 END;
-COMMENT ON FUNCTION tailor_execution(text) IS 'The plan of an execution, with the CPU time of each node';
+COMMENT ON FUNCTION tailor_execution(text) IS 'The plan of an execution, with the CPU time and the waits of each node';
+
+CREATE FUNCTION tailor_tables(since interval DEFAULT '1 hour')
+RETURNS TABLE (relname text, indexrelname text, share float8, samples float8, cpu_ms float8)
+LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+  SELECT v.said ->> 'table', v.said ->> 'index', sum((o ->> 'weight')::float8) / nullif(a.weight, 0),
+         sum((o ->> 'samples')::float8), CASE WHEN a.is_all_time THEN sum((o ->> 'weight')::float8) / 1e6 END
+  FROM (SELECT answer -> 'plans' AS plans, (answer ->> 'weight')::float8 AS weight,
+               answer -> 'source' ->> 'unit' = 'ns_on_cpu' AND answer -> 'view' -> 'runs' ->> 'left_out' = '0' AS is_all_time
+        FROM (SELECT tailor_answer('tables', '', extract(epoch FROM since)::bigint, 1)::jsonb AS answer) x) a,
+       jsonb_array_elements(a.plans) p,
+       jsonb_array_elements(p -> 'operators') o,
+       LATERAL (SELECT jsonb_object_agg(x ->> 'key', x ->> 'value') AS said FROM jsonb_array_elements(o -> 'attributes') x
+                WHERE x ->> 'key' IN ('table', 'index')) v
+  WHERE v.said ? 'table'
+  GROUP BY v.said ->> 'table', v.said ->> 'index', a.weight, a.is_all_time
+  ORDER BY 3 DESC;
+END;
+COMMENT ON FUNCTION tailor_tables(interval) IS
+  'The CPU time of nodes that read or change tables of this database, by table and index, over all statements';
 
 -- The same for programs that read tables.
 CREATE VIEW tailor_top_hour AS SELECT * FROM tailor_top('1 hour', 100);
+CREATE VIEW tailor_tables_hour AS SELECT * FROM tailor_tables('1 hour');
 CREATE VIEW tailor_executions_hour AS SELECT * FROM tailor_executions('1 hour', 1000);
 
 -- As for the statements of others in the server's own views.
 REVOKE ALL ON FUNCTION tailor_answer(text, text, bigint, integer), tailor_top(interval, integer),
-  tailor_executions(interval, integer), tailor_changes(interval, integer), tailor_plan(bigint, interval), tailor_execution(text) FROM PUBLIC;
+  tailor_executions(interval, integer), tailor_changes(interval, integer), tailor_plan(bigint, interval), tailor_execution(text),
+  tailor_tables(interval) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tailor_answer(text, text, bigint, integer), tailor_top(interval, integer),
-  tailor_executions(interval, integer), tailor_changes(interval, integer), tailor_plan(bigint, interval), tailor_execution(text) TO pg_read_all_stats;
-GRANT SELECT ON tailor_top_hour, tailor_executions_hour TO pg_read_all_stats;
+  tailor_executions(interval, integer), tailor_changes(interval, integer), tailor_plan(bigint, interval), tailor_execution(text),
+  tailor_tables(interval) TO pg_read_all_stats;
+GRANT SELECT ON tailor_top_hour, tailor_tables_hour, tailor_executions_hour TO pg_read_all_stats;

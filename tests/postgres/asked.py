@@ -12,7 +12,7 @@ from pg_server import Server, Session, history_functions
 from tailor_env import check
 
 QUESTIONS = ["select * from tailor_top()", "select * from tailor_executions()", "select * from tailor_changes()", "select * from tailor_plan(-5)",
-             "select * from tailor_execution('0af7')"]
+             "select * from tailor_execution('0af7')", "select * from tailor_tables()"]
 OPERATORS = [
     {"id": 1, "name": "Aggregate", "depth": 0, "share": 0.25, "share_low": 0.2, "share_high": 0.3, "samples": 10.5, "weight": 2e6,
      "attributes": [{"key": "estimated_rows", "value": "1"}, {"key": "loops", "value": "1e+02"}]},
@@ -81,10 +81,38 @@ def reads_answers(answerer, session):
     check(plan == expected, f"tailor_plan: {plan}")
     check(answerer.asked[-1].startswith("GET /api/v1/fingerprints/fffffffffffffffb?since=-86400s HTTP/1.1\r\n"), answerer.asked[-1])
     plan = rows({"plans": [{"operators": OPERATORS}], "source": SOURCE}, "select * from tailor_execution('0af7')")
-    check(plan == expected, f"tailor_execution: {plan}")
+    waited = [node.split("|") for node in expected]
+    check(plan == ["|".join([*node[:7], "", *node[7:]]) for node in waited], f"tailor_execution: {plan}")
+    reads_waits(rows)
+    reads_tables(answerer, rows)
     events = rows({"plans": [{"operators": OPERATORS[:1]}], "source": {"unit": "events"}}, "select cpu_ms is null from tailor_execution('0af7')")
     check(events == ["t"], f"events are no time: {events}")
     check(rows({"plans": [], "source": SOURCE}, "select * from tailor_execution('0af7')") == [], "a plan without nodes")
+
+
+def reads_waits(rows):
+    """Those of the node, in the plan and process that they name."""
+    process = {"pid": 12, "start": 5}
+    waits = [{"process": process, "plan": 7, "operator": 3, "ns": 4e6}, {"process": process, "plan": 7, "operator": 3, "ns": 1e6},
+             {"process": process, "plan": 8, "operator": 1, "ns": 9e6}, {"process": {"pid": 12, "start": 6}, "plan": 7, "operator": 1, "ns": 9e6},
+             {"process": process, "plan": 7, "operator": 0, "ns": 9e6}]
+    answer = {"plans": [{"process": process, "plan": 7, "operators": OPERATORS}], "source": SOURCE, "off_cpu": {"rows": waits}}
+    read = rows(answer, "select node, wait_ms from tailor_execution('0af7')")
+    check(read == ["1|0", "3|5"], f"waits of nodes: {read}")
+
+
+def reads_tables(answerer, rows):
+    def node(weight, **said):
+        return {"id": 1, "name": "n", "depth": 0, "weight": weight, "samples": weight / 1e6, "attributes": [{"key": key, "value": value} for key, value in said.items()]}
+    plans = [{"operators": [node(2e6, table="t"), node(1e6, table="t", index="t_a"), node(4e6)]}, {"operators": [node(1e6, table="t", cost="7")]}]
+    question = "select * from tailor_tables('1 minute')"
+    answer = {"plans": plans, "source": SOURCE, "weight": 1e7, "view": {"runs": {"left_out": 0}}}
+    read = rows(answer, question)
+    check(read == ["t||0.3|3|3", "t|t_a|0.1|1|1"], f"tailor_tables: {read}")
+    check(" /api/v1/executions/all/profile?since=-60s&process_name=PostgreSQL&label=database=postgres HTTP" in answerer.asked[-1], answerer.asked[-1])
+    for other in ({**answer, "view": {"runs": {"left_out": 1}}}, {**answer, "source": {"unit": "events"}}):
+        read = rows(other, "select count(*), count(cpu_ms) from tailor_tables()")
+        check(read == ["2|0"], f"what is not all of the time is no time: {read}")
 
 
 def refuses_others(answerer, server):
@@ -141,6 +169,15 @@ def survives_any_answer(answerer, session):
     check(session.sql("select count(*) from tailor_top()") == ["2"], "after all of these the session goes on")
 
 
+def names_its_database(answerer, server):
+    server.sql("create database \"o'dd ä&%\"")
+    with Session(server, "-d", "o'dd ä&%") as session:
+        session.sql("create function tailor_answer(text, text, bigint, integer) returns text as 'tailor_pg', 'tailor_pg_answer' language c strict")
+        answerer.answer = good({})
+        session.sql("select tailor_answer('tables', '', 60, 1)")
+    check("&label=database=o%27dd%20%C3%A4%26%25 HTTP" in answerer.asked[-1], answerer.asked[-1])
+
+
 def says_what_is_missing(server):
     with Session(server) as session:
         session.sql(f"set tailor.http_socket = '{server.folder}/none'")
@@ -164,6 +201,7 @@ def main():
             asks_for_nothing_else(answerer, session)
             survives_any_answer(answerer, session)
         refuses_others(answerer, server)
+        names_its_database(answerer, server)
         says_what_is_missing(server)
 
 

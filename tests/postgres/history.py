@@ -13,10 +13,12 @@ from tailor_env import Daemon, check, operators, sampling_denied, skip
 FREQUENCY = 3989
 SETUP = """
 create table t as select i as a from generate_series(1, 300) i; create table u as select i as a from generate_series(1, 300) i;
-create index u_a on u (a); create table changed as select * from t; analyze;
+create index u_a on u (a); create table changed as select * from t; create table v as select * from t;
+analyze;
 """
 MUCH = "select count(burn(a, 2500000)) from t where a > 0"
 COMMAND = "alter table changed alter a type bigint using burn(a, 1200000)"
+SCAN = "select count(*) from v where burn(a, 900000) > 0"
 LITTLE = "select sum(burn(a, 600000)) from t where a > 0"
 
 
@@ -80,6 +82,14 @@ def command_has_it(daemon, burnt, other, execution):
     check(not other.found_in(ns, FREQUENCY), "and not what another statement used")
 
 
+def table_has_it(session, burnt, other):
+    """The nodes that read it, over all statements."""
+    tables = {row["relname"]: row for row in rows_of(session, "relname, indexrelname, cpu_ms, samples", "tailor_tables('1 hour')")}
+    ns = float(tables["v"]["cpu_ms"]) * 1e6
+    check(burnt.found_in(ns, FREQUENCY) and not tables["v"]["indexrelname"], f"tailor_tables: {burnt.text(ns, FREQUENCY)} in {tables}")
+    check(not other.found_in(ns, FREQUENCY), "and not what another statement used")
+
+
 def plans_change(session, executions):
     """Of one statement that ran by two plans, and of no other."""
     found = rows_of(session, "before_execution, after_execution, datname, usename", "tailor_changes('1 hour')")
@@ -100,6 +110,7 @@ def main():
                 much, first = run_measured(session, MUCH)
                 little, second = run_measured(session, LITTLE)
                 of_command, third = run_measured(session, COMMAND)
+                of_scan, _ = run_measured(session, SCAN)
                 by_plan = [run_measured(session, f"set enable_seqscan = {scan}; set enable_bitmapscan = off; select a from u where a = 7")[1]
                            for scan in ("on", "off")]
                 listed = settled(daemon)
@@ -107,6 +118,7 @@ def main():
                 is_found(session, little, much, second, listed)
                 nodes_have_it(session, daemon, much, top, first)
                 command_has_it(daemon, of_command, little, third)
+                table_has_it(session, of_scan, little)
                 order = [row["last_execution"] for row in rows_of(session, "last_execution, cpu_ms", "tailor_top('1 hour', 2)")]
                 check(order == [first, third], f"the dearest come first: {order}")
                 of = {row["execution"]: row for row in rows_of(session, "execution, pid, datname, usename, samples, rows, running", "tailor_executions()")}

@@ -87,7 +87,7 @@ Said said_of(const query::ComponentRow& row, const Terminal& terminal) {
   for (const auto& [key, value] : row.attributes) {
     const std::string text = escape_line(value, terminal.ascii);
     if (said.rows.take(key, value)) continue;
-    if (key == "table" || key == "predicate" || key == "condition" || key == "details") {
+    if (key == "table" || key == "index" || key == "predicate" || key == "condition" || key == "details") {
       // "Scan orders" needs no "orders".
       if (row.name.find(value) == std::string::npos) said.plain += (said.plain.empty() ? "" : ", ") + text;
     } else {
