@@ -169,7 +169,7 @@ std::optional<std::size_t> StacksByRule::rule_of(const std::vector<std::uint32_t
     if (of.kind == StackRule::Kind::kPhase) {
       if (!phase) phase = rule;
     } else if (part) {
-      // Whoever calls the part next has it, or nobody has.
+      // It belongs to the operator that calls it next, or to none.
       const std::vector<std::string>& wholes = rules_.rules[*part].part_of;
       return std::ranges::find(wholes, of.name) != wholes.end() ? rule : part;
     } else if (of.part_of.empty()) {
