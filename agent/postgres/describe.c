@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "conditions.h"
 #include "node_names.h"
 #include "objects.h"
 #include "overhead.h"
@@ -26,6 +27,7 @@ typedef struct {
   struct tailor_plan_builder* builder;
   int32_t level;
   bool with_rows;
+  TailorConditions conditions;
   int nodes;
   PlanState** by_id; /* NULL where the planner left a number out */
 } Description;
@@ -67,6 +69,14 @@ static void add_relation(Description* plan, uint32_t component, const char* key,
                                  tailor_utf8(quote_identifier(name)));
 }
 
+static void add_conditions(Description* plan, uint32_t component, PlanState* node) {
+  StringInfoData text;
+  initStringInfo(&text);
+  if (tailor_node_conditions(&plan->conditions, node, &text))
+    tailor_plan_builder_set_text(plan->builder, plan->level, component, "condition", tailor_utf8(text.data));
+  pfree(text.data);
+}
+
 static void add_node(Description* plan, PlanState* node) {
   StringInfoData name;
   initStringInfo(&name);
@@ -79,6 +89,7 @@ static void add_node(Description* plan, PlanState* node) {
                                  rint(node->plan->total_cost * 100) / 100);
   add_relation(plan, component, "table", tailor_relation_of(node));
   add_relation(plan, component, "index", tailor_index_of(node));
+  add_conditions(plan, component, node);
   if (tailor_is_hidden(node))
     tailor_plan_builder_set_text(plan->builder, plan->level, component, "time", "in the Bitmap Heap Scan");
   add_actual_rows(plan, component, node);
@@ -109,7 +120,7 @@ const char* tailor_told_name(const char* text, uint64 query_id) {
 }
 
 bool tailor_describe(QueryDesc* query, const TailorPiece* piece, TailorPlan* plan, bool with_rows) {
-  Description description = {.with_rows = with_rows, .nodes = plan->node_ids};
+  Description description = {.with_rows = with_rows, .conditions = {.query = query}, .nodes = plan->node_ids};
   description.by_id = palloc0(sizeof(PlanState*) * (size_t)plan->node_ids);
   tailor_walk(query, collect, &description);
   const char* text = tailor_told_text(piece);

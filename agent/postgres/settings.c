@@ -20,6 +20,7 @@ int tailor_rows_every = 100;
 double tailor_most_overhead = 2;
 int tailor_short_run_ms = 10;
 int tailor_query_text = TAILOR_TEXT_NORMALIZED;
+bool tailor_conditions = false;
 char* tailor_socket = NULL;
 char* tailor_http_socket = NULL;
 char* tailor_leader = NULL;
@@ -71,6 +72,9 @@ void tailor_define_settings(void) {
       "tailor.query_text", "Which text of a statement Tailor is told.",
       "\"off\": none; \"normalized\": without literals and comments; \"full\": all of it.",
       &tailor_query_text, TAILOR_TEXT_NORMALIZED, kTexts, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomBoolVariable("tailor.conditions", "Tells the conditions of nodes, as EXPLAIN prints them.",
+                           "Their literals are treated as those of statements: see tailor.query_text.",
+                           &tailor_conditions, false, PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomStringVariable(
       "tailor.socket", "The socket on which tailord listens for engines.",
       "Empty: TAILOR_SOCKET in the server's environment, else /run/tailor/agent.sock. It "

@@ -9,6 +9,7 @@
  *   command.c    utility commands that work on tables by themselves
  *   wrap.c       the wrappers around ExecProcNode that keep the slot; stubs.c their short form
  *   describe.c   a plan as a dictionary; shown_plan.c as text, for tailor_last_plan()
+ *   conditions.c the conditions of nodes
  *   overhead.c   what the wrappers of a plan cost, and whether they are worth it
  *   open_queries.c  the queries that are measured, by their state (query.h)
  *   objects.c    the nodes of a query as objects that call stacks show

@@ -90,6 +90,31 @@ def pieces_are_one(told, session):
     check(len(ran) == 1 and ran[0].ended, f"a cursor that is fetched in pieces is one execution: {len(ran)}")
 
 
+def conditions_of(session, query):
+    """Those that EXPLAIN prints, one by one."""
+    return sorted(line.strip() for line in session.sql(f"explain (costs off) {query}") if re.match(r" *(Filter|Join Filter|[A-Z]\w+ Cond): ", line))
+
+
+def conditions_are_an_option(told, session):
+    def told_of(query):
+        ran = told.of(session, lambda: session.sql(query))
+        check(len(ran) == 1, f"{query}: {ran}")
+        return sorted(part for each in ran[0].plan.conditions for part in each.split("; "))
+    check(told_of("select count(*) from t where a > 17 and b <> 23") == [], "without the setting no condition is told")
+    session.sql("set tailor.conditions = on")
+    for query in ("select sum(b) from t where a > 17 and b <> 23", "select max(x.b) from t x join big y on x.a = y.b where x.b > 31"):
+        expected = conditions_of(session, query)
+        said = told_of(query)
+        check(expected and said == [re.sub(r"\b\d+\b", "?", each) for each in expected], f"conditions without literals: {said}, {expected}")
+    session.sql("set tailor.query_text = full")
+    query = "select min(b) from t where a > 19 and b <> 29"
+    said = told_of(query)
+    check(said == conditions_of(session, query) and "19" in said[0], f"with the full text they have them: {said}")
+    session.sql("set tailor.query_text = off")
+    check(told_of("select min(a) from t where a > 19 and b <> 29") == [], "without a text there is none")
+    session.sql("reset tailor.query_text; reset tailor.conditions")
+
+
 # Commands that work on a table by themselves, their node, and their text without literals.
 COMMANDS = [("create index on big (a) where a > 17", "CREATE INDEX on big", "create index on big (a) where a > ?"),
             ("vacuum big", "VACUUM on big", "vacuum big"), ("analyze t, big", "ANALYZE on t and others", "analyze t, big"),
@@ -199,6 +224,7 @@ def main():
             commands_have_their_own(told, session)
             without_query_ids(told, session)
             pieces_are_one(told, session)
+            conditions_are_an_option(told, session)
             commands_on_tables_are_told(told, session)
             long_ones_are_cut(told, session, server)
         names_are_utf8(told, server)
