@@ -205,3 +205,17 @@ char* tailor_ask(const char* path) {
                     errmsg("tailord refused to answer (%d)", head.status), errdetail_internal("%s", body)));
   return body;
 }
+
+#define PAUSE_MS 100
+
+void tailor_ask_until(const char* path, const char* expected, int patience_ms) {
+  TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), patience_ms);
+  for (;;) {
+    char* answer = tailor_ask(path);
+    if (answer && strstr(answer, expected)) return;
+    if (GetCurrentTimestamp() >= until) return;
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, PAUSE_MS, WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+  }
+}

@@ -11,6 +11,8 @@
  * NULL: it knows no such thing. Raises an error that says what to do where no daemon answers, and where it
  * refuses. Waits some seconds at most, and can be cancelled. */
 char* tailor_ask(const char* path);
+/* Asks again and again, until the answer has this text in it, for `patience_ms` at most. */
+void tailor_ask_until(const char* path, const char* expected, int patience_ms);
 
 #pragma GCC visibility pop
 

@@ -97,20 +97,47 @@ END;
 COMMENT ON FUNCTION tailor_plan(bigint, interval) IS
   'The most expensive plan of a statement, with the CPU time of each node in its newest runs';
 
+-- The nodes of an answer about one execution, with their waits.
+CREATE FUNCTION tailor_nodes_and_waits(answer jsonb)
+RETURNS TABLE (node integer, plan text, share float8, share_low float8, share_high float8, samples float8, cpu_ms float8,
+               wait_ms float8, estimated_rows float8, actual_rows float8, loops float8)
+LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+  SELECT n.node, n.plan, n.share, n.share_low, n.share_high, n.samples, n.cpu_ms,
+         CASE WHEN answer ? 'off_cpu' THEN coalesce(w.ms, 0) END, n.estimated_rows, n.actual_rows, n.loops
+  FROM jsonb_array_elements(answer -> 'plans') p,
+       tailor_nodes(p -> 'operators', answer -> 'source' ->> 'unit') n,
+       LATERAL (SELECT sum((r ->> 'ns')::float8) / 1e6 AS ms FROM jsonb_array_elements(answer -> 'off_cpu' -> 'rows') r
+                WHERE r -> 'process' = p -> 'process' AND r -> 'plan' = p -> 'plan' AND r ->> 'operator' = n.node::text) w;
+END;
+COMMENT ON FUNCTION tailor_nodes_and_waits(jsonb) IS 'Reads an execution for tailor_execution() and tailor_last_cost()';
+
 CREATE FUNCTION tailor_execution(execution text)
 RETURNS TABLE (node integer, plan text, share float8, share_low float8, share_high float8, samples float8, cpu_ms float8,
                wait_ms float8, estimated_rows float8, actual_rows float8, loops float8)
 LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-  SELECT n.node, n.plan, n.share, n.share_low, n.share_high, n.samples, n.cpu_ms,
-         CASE WHEN a.answer ? 'off_cpu' THEN coalesce(w.ms, 0) END, n.estimated_rows, n.actual_rows, n.loops
-  FROM (SELECT tailor_answer('execution', execution, 1, 1)::jsonb AS answer) a,
-       jsonb_array_elements(a.answer -> 'plans') p,
-       tailor_nodes(p -> 'operators', a.answer -> 'source' ->> 'unit') n,
-       LATERAL (SELECT sum((r ->> 'ns')::float8) / 1e6 AS ms FROM jsonb_array_elements(a.answer -> 'off_cpu' -> 'rows') r
-                WHERE r -> 'process' = p -> 'process' AND r -> 'plan' = p -> 'plan' AND r ->> 'operator' = n.node::text) w;
+  SELECT n.node, n.plan, n.share, n.share_low, n.share_high, n.samples, n.cpu_ms, n.wait_ms, n.estimated_rows, n.actual_rows, n.loops
+  FROM (SELECT tailor_answer('execution', execution, 1, 1)::jsonb AS said) a, tailor_nodes_and_waits(a.said) n;
 END;
 COMMENT ON FUNCTION tailor_execution(text) IS 'The plan of an execution, with the CPU time and the waits of each node';
+
+CREATE FUNCTION tailor_last_answer() RETURNS text
+AS 'MODULE_PATHNAME', 'tailor_pg_last_answer' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION tailor_last_answer() IS
+  'What tailord knows of the statement that this session ran before this one, as JSON; tailor_last_cost() reads it';
+
+-- Everybody may ask for this: it shows a statement to the user it ran as.
+CREATE FUNCTION tailor_last_cost()
+RETURNS TABLE (node integer, plan text, share float8, share_low float8, share_high float8, samples float8, cpu_ms float8,
+               wait_ms float8, estimated_rows float8, actual_rows float8, loops float8)
+LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+  SELECT n.node, n.plan, n.share, n.share_low, n.share_high, n.samples, n.cpu_ms, n.wait_ms, n.estimated_rows, n.actual_rows, n.loops
+  FROM (SELECT tailor_last_answer()::jsonb AS said) a, tailor_nodes_and_waits(a.said) n;
+END;
+COMMENT ON FUNCTION tailor_last_cost() IS
+  'The plan of the statement that this session ran before this one, with the CPU time and the waits of each node';
 
 CREATE FUNCTION tailor_tables(since interval DEFAULT '1 hour')
 RETURNS TABLE (relname text, indexrelname text, share float8, samples float8, cpu_ms float8)

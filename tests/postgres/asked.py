@@ -5,10 +5,11 @@ however, a statement ends with rows or with an error that says why, and the sess
 """
 import json
 import os
+import re
 import socket
 import threading
 
-from pg_server import Server, Session, history_functions
+from pg_server import Listener, Server, Session, history_functions
 from tailor_env import check
 
 QUESTIONS = ["select * from tailor_top()", "select * from tailor_executions()", "select * from tailor_changes()", "select * from tailor_plan(-5)",
@@ -36,7 +37,7 @@ CHANGES = {"plan_changes": [{"fingerprint": "fffffffffffffffb", "before": {**LIS
 
 
 def good(body):
-    text = json.dumps(body).encode()
+    text = json.dumps(body, separators=(",", ":")).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCONTENT-LENGTH: %d\r\n\r\n" % len(text) + text
 
 
@@ -133,6 +134,22 @@ def refuses_others(answerer, server):
             check(session.sql(question) == ["2"], f"members of pg_read_all_stats may: {question}")
 
 
+def shows_everybody_their_own(answerer, server):
+    """The last statement, to the user whom it ran as, and to nobody else."""
+    server.sql("create procedure peek() language plpgsql security definer as $$ begin perform count(*) from pg_class; end $$")
+    answerer.answer = good({"running": False, "plans": [{"operators": OPERATORS}], "source": SOURCE})
+    with Session(server, "-U", "asker") as session:
+        session.sql("select count(*) from pg_class")
+        nodes = session.sql("select node, cpu_ms, wait_ms is null from tailor_last_cost()")
+        check(nodes == ["1|2|t", "3|6|t"], f"tailor_last_cost: {nodes}")
+        check(re.match("GET /api/v1/executions/[0-9a-f]{32}/profile HTTP", answerer.asked[-1]), answerer.asked[-1])
+        before = len(answerer.asked)
+        session.sql("call peek()")
+        said = "\n".join(session.sql("select * from tailor_last_cost()"))
+        check("ran as another user" in said and "Seq Scan" not in said, f"what ran as another user is not shown: {said}")
+        check(len(answerer.asked) == before, "and nobody is asked for it")
+
+
 def asks_for_nothing_else(answerer, session):
     before = len(answerer.asked)
     for arguments in ("'top', '../status', 1, 1", "'execution', '0af7/../../status', 1, 1", r"'query', E'0\r\nX: y', 1, 1",
@@ -195,12 +212,14 @@ def main():
     server.settings["tailor.http_socket"] = server.folder / "http.sock"
     with server:
         answerer = Answerer(server.folder / "http.sock")
+        Listener(server.agent)
         server.sql("create role asker login; create role watcher login in role pg_read_all_stats;" + history_functions())
         with Session(server) as session:
             reads_answers(answerer, session)
             asks_for_nothing_else(answerer, session)
             survives_any_answer(answerer, session)
         refuses_others(answerer, server)
+        shows_everybody_their_own(answerer, server)
         names_its_database(answerer, server)
         says_what_is_missing(server)
 

@@ -19,6 +19,7 @@ analyze;
 MUCH = "select count(burn(a, 2500000)) from t where a > 0"
 COMMAND = "alter table changed alter a type bigint using burn(a, 1200000)"
 SCAN = "select count(*) from v where burn(a, 900000) > 0"
+LAST = "select max(burn(a, 700000)) from t"
 LITTLE = "select sum(burn(a, 600000)) from t where a > 0"
 
 
@@ -90,6 +91,15 @@ def table_has_it(session, burnt, other):
     check(not other.found_in(ns, FREQUENCY), "and not what another statement used")
 
 
+def the_last_one_has_its_cost(session):
+    """At once: the daemon is waited for."""
+    Burnt.read(session)
+    session.sql(LAST)
+    nodes = {row["plan"].strip(): float(row["cpu_ms"]) * 1e6 for row in rows_of(session, "plan, cpu_ms", "tailor_last_cost()")}
+    burnt = Burnt.read(session)
+    check(burnt.found_in(nodes.get("Aggregate", 0), FREQUENCY), f"tailor_last_cost: {burnt.text(nodes.get('Aggregate', 0), FREQUENCY)} in {nodes}")
+
+
 def plans_change(session, executions):
     """Of one statement that ran by two plans, and of no other."""
     found = rows_of(session, "before_execution, after_execution, datname, usename", "tailor_changes('1 hour')")
@@ -127,6 +137,7 @@ def main():
                 check((of[first]["datname"], of[first]["usename"], of[first]["rows"], of[first]["running"]) == ("postgres", "tester", "1", "f"),
                       f"tailor_executions: {of[first]}")
                 plans_change(session, by_plan)
+                the_last_one_has_its_cost(session)
                 check(session.sql("select * from tailor_plan(1)") == [], "of a statement that nobody ran there are no rows")
 
 
