@@ -34,6 +34,7 @@ USES = {
     "proto/base": set(),
     "proto/include": set(),
     "proto/control": BASE,
+    "proto/traffic": {"proto/base"},
     "agent": AGENT | {"proto/base"},
     "agent/include": {"proto/include"},
     "agent/jvm": AGENT,
