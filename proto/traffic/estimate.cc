@@ -1,6 +1,7 @@
 #include "proto/traffic/estimate.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "proto/traffic/cache_stack.h"
@@ -9,12 +10,15 @@
 namespace tailor::traffic {
 namespace {
 
+// In which a phase is played. Its cost grows with them, and the error falls.
+constexpr int kSteps = 48;
+
 // Patterns of one phase that use the same memory and let it into the cache.
 struct SharedRegion {
   Region region = {};
   std::vector<std::size_t> members = {};
-  double lines = 0;  // of the region
-  bool in_order = true;
+  double lines = 0;      // of the region
+  bool in_order = true;  // each line is used before those that lie behind it
   Found found = {};
 };
 
@@ -54,9 +58,7 @@ class PhaseEstimate {
       for (const SharedRegion& each : regions_) sum += touched(each, window);
       return sum;
     });
-    // What is found is asked of all before the first of them changes it.
-    std::vector<double> hits;
-    for (const SharedRegion& each : regions_) hits.push_back(first_hits(each));
+    const std::vector<double> hits = first_hits();
     for (std::size_t i = 0; i < regions_.size(); ++i) use(regions_[i], hits[i]);
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       traffic[i].read = shapes_[i].lines_read(traffic[i].fetched, cache_.fills_on_write);
@@ -79,35 +81,55 @@ class PhaseEstimate {
     }
     same->members.push_back(pattern);
     same->lines = std::max(same->lines, shapes_[pattern].region_lines());
-    same->in_order = same->in_order && shapes_[pattern].is_ordered();
+    same->in_order = same->in_order && shapes_[pattern].is_in_order_of_time();
   }
 
   double touched(const SharedRegion& of, double window) const {
     return touched_by_any(shapes_, of, window, [](std::size_t) { return true; });
   }
 
-  static double found_share(const SharedRegion& of) {
-    return of.lines > 0 ? std::min(1.0, of.found.lines / of.lines) : 0;
+  // Lines of each region that earlier phases left and that are still there when this one first needs them
+  // (7.11: IUtil says all or nothing). The phase is played in steps: what comes in drives the oldest lines
+  // out.
+  std::vector<double> first_hits() const {
+    std::vector<double> hits(regions_.size()), touched_before(regions_.size());
+    if (std::ranges::all_of(regions_, [](const SharedRegion& each) { return each.found.lines() <= 0; }))
+      return hits;
+    double came = 0;
+    for (int step = 1; step <= kSteps; ++step) {
+      const double all_hits = std::accumulate(hits.begin(), hits.end(), 0.0);
+      double coming = 0;
+      std::vector<double> more(regions_.size());
+      for (std::size_t i = 0; i < regions_.size(); ++i) {
+        const SharedRegion& each = regions_[i];
+        const double until = touched(each, static_cast<double>(step) / kSteps);
+        const double first_touched = std::max(0.0, until - touched_before[i]);
+        const double middle = (until + touched_before[i]) / 2;
+        touched_before[i] = until;
+        // A line that is used again lies on top. It drives out what lay below it: half of the rest, or all of
+        // it in order, where the oldest one is used first.
+        const bool is_in_order = each.in_order && each.found.in_order;
+        const double moved = hits[i] * (is_in_order ? 1 : 0.5) + (all_hits - hits[i]) * 0.5;
+        more[i] = std::min(first_touched, first_touched * chance_of_hit(each, came + moved, middle));
+        coming += first_touched - more[i];
+      }
+      for (std::size_t i = 0; i < regions_.size(); ++i) hits[i] += more[i];
+      came += coming;
+    }
+    return hits;
   }
 
-  // Lines from earlier phases that are still there when this one first needs them (7.11: IUtil).
-  double first_hits(const SharedRegion& of) const {
+  // The chance that a line that is touched now, after `middle` others of its region, is there from before.
+  // `driven` lines have driven others out in this phase.
+  double chance_of_hit(const SharedRegion& of, double driven, double middle) const {
     const Found& found = of.found;
-    if (found.lines <= 0) return 0;
-    // Up to then nothing of what was found had to be given back.
-    const double room = static_cast<double>(cache_.lines) - found.lines - found.above;
-    const double all_until = window_for(room, [&](double window) {
-      double sum = 0;
-      for (const SharedRegion& each : regions_) sum += touched(each, window) * (1 - found_share(each));
-      return sum;
-    });
-    if (found.in_order && of.in_order) {
-      // What was given back is what comes first now. Each line then drives out the one that comes next.
-      return found.cut ? 0 : touched(of, all_until) * found_share(of);
-    }
-    // After that they are given back one by one, until the window has passed.
-    const double half_until = (all_until + std::max(all_until, window_)) / 2;
-    return touched(of, half_until) * found_share(of);
+    if (found.lines() <= 0 || of.lines <= 0) return 0;
+    const double left = value_at(found.left, driven / static_cast<double>(cache_.lines));
+    if (!of.in_order || !found.in_order) return left / of.lines;
+    // The lines that are left are the last ones of what was used.
+    const double spread = std::min(found.spread, of.lines), all = touched(of, 1);
+    if (spread <= 0 || all <= 0) return 0;
+    return middle / all * spread >= spread - left ? spread / of.lines : 0;
   }
 
   void use(const SharedRegion& of, double hits) {
@@ -124,12 +146,13 @@ class PhaseEstimate {
       traffic[member].kept = apart > 0 ? kept * own / apart : 0;
       fetched += traffic[member].fetched;
     }
-    hits = std::min({hits, fetched, of.found.lines});
+    hits = std::min({hits, fetched, of.found.lines()});
     if (fetched > 0)
       for (const std::size_t member : of.members) traffic[member].fetched *= 1 - hits / fetched;
 
-    CachedRegion entry{.region = of.region, .phase = number_, .lines = kept, .in_order = of.in_order};
-    entry.cut = kept < ever * (1 - 1e-9);
+    CachedRegion entry{.region = of.region, .phase = number_, .in_order = of.in_order, .touched = ever};
+    for (int step = 1; step <= kCurveSteps; ++step)
+      entry.by_age[static_cast<std::size_t>(step)] = touched(of, window_ * step / kCurveSteps);
     const auto writes = [this](std::size_t member) { return phase_.patterns[member].writes; };
     const double by_writers = touched_by_any(shapes_, of, window_, writes);
     const double modified = kept > 0 ? std::min(1.0, by_writers / kept) : 0;
@@ -154,11 +177,11 @@ class PhaseEstimate {
     for (const std::size_t member : of.members)
       if (phase_.patterns[member].writes) of_writers += shapes_[member].distinct(window_);
     if (of_writers <= 0) return;
-    const double ended = std::max(0.0, stays - entry.lines) * modified;
+    const double ended = std::max(0.0, stays - entry.lines()) * modified;
     for (const std::size_t member : of.members) {
       if (!phase_.patterns[member].writes) continue;
       const double share = shapes_[member].distinct(window_) / of_writers;
-      entry.modified.push_back({{number_, member}, entry.lines * modified * share});
+      entry.modified.push_back({{number_, member}, entry.lines() * modified * share});
       out_.phases[number_][member].written += ended * share;
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <string>
 
 namespace tailor::traffic {
@@ -18,7 +19,7 @@ std::string fault_of(const Pattern& pattern) {
     return fmt::format("its region has more than {} bytes", kMostRegionBytes);
   if (pattern.used_bytes > region.item_bytes)
     return fmt::format("it uses {} bytes of an item that has {}", pattern.used_bytes, region.item_bytes);
-  if (region.parts == 0 || region.part > region.parts)
+  if (region.parts == 0 || region.parts > kMostPatterns || region.part > region.parts)
     return fmt::format("its region is part {} of {}", region.part, region.parts);
   if (!pattern.reads && !pattern.writes) return "it neither reads nor writes";
   if (pattern.times == 0 || pattern.times > kMostTimes)
@@ -49,6 +50,7 @@ Status check(const Cache& cache, std::span<const Phase> phases) {
   if (cache.lines == 0 || cache.lines > kMostLines)
     return invalid(fmt::format("the cache has {} lines: take 1 to {}", cache.lines, kMostLines));
   std::size_t patterns = 0;
+  std::map<std::uint32_t, std::uint32_t> parts;  // of each region that has some
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const std::vector<Pattern>& of_phase = phases[i].patterns;
     patterns += of_phase.size();
@@ -59,9 +61,15 @@ Status check(const Cache& cache, std::span<const Phase> phases) {
       return invalid(
           fmt::format("phase {} has {} patterns, and the cache only {} lines: each pattern needs one", i + 1,
                       of_phase.size(), cache.lines));
-    for (std::size_t j = 0; j < of_phase.size(); ++j)
-      if (const std::string fault = fault_of(of_phase[j]); !fault.empty())
-        return invalid(fmt::format("pattern {} of phase {}: {}", j + 1, i + 1, fault));
+    for (std::size_t j = 0; j < of_phase.size(); ++j) {
+      std::string fault = fault_of(of_phase[j]);
+      const Region& region = of_phase[j].region;
+      if (fault.empty() && region.part != 0 &&
+          parts.emplace(region.id, region.parts).first->second != region.parts)
+        fault =
+            fmt::format("region {} has {} parts here, and another number elsewhere", region.id, region.parts);
+      if (!fault.empty()) return invalid(fmt::format("pattern {} of phase {}: {}", j + 1, i + 1, fault));
+    }
   }
   if (patterns > kMostPatterns || phases.size() > kMostPatterns)
     return invalid(fmt::format("there are {} patterns in {} phases: at most {} are possible", patterns,

@@ -74,7 +74,7 @@ inline constexpr std::uint32_t kMostItemBytes = 4096;
 inline constexpr std::uint64_t kMostRegionBytes = std::uint64_t{1} << 52;
 inline constexpr std::uint64_t kMostLines = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMostTimes = std::uint64_t{1} << 32;
-inline constexpr std::size_t kMostPatterns = 4096;  // of all phases
+inline constexpr std::size_t kMostPatterns = 2048;  // of all phases
 inline constexpr std::size_t kMostPatternsOfPhase = 64;
 
 // Whether these can be evaluated: all numbers are within the bounds above, and the cache has a line for each

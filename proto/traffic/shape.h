@@ -20,6 +20,8 @@ class Shape {
 
   // Whether its items are touched in the order of memory.
   bool is_ordered() const;
+  // Whether, beyond that, each item is touched before those that lie behind it.
+  bool is_in_order_of_time() const { return is_ordered() && pattern_.kind != PatternKind::kNested; }
   // Lines of its region that have a byte it could use.
   double region_lines() const { return region_lines_; }
   // The expected number of distinct lines that it touches (7.1: F). 0: it does nothing.
