@@ -21,8 +21,8 @@ struct Region {
   std::uint32_t id = 0;          // the caller's number: patterns with the same id use the same memory
   std::uint64_t items = 0;       // 0: there is no traffic
   std::uint32_t item_bytes = 0;  // from one item to the next: the stride. 1 .. kMostItemBytes
-  std::uint32_t part = 0;        // the region is part 1 .. `parts` of the region `id`. 0: it is the whole
-  std::uint32_t parts = 1;       // `items` are those of this part
+  std::uint32_t part = 0;        // it is part 1 .. `parts` of the region `id`. 0: it is the whole
+  std::uint32_t parts = 1;       // the same wherever parts of `id` are named. `items` are those of this part
 };
 
 enum class PatternKind : unsigned char {
