@@ -91,8 +91,8 @@ Result<std::vector<Phase>> blocked(std::span<const Phase> phases, std::uint32_t 
   for (std::uint32_t block = 1; block <= blocks; ++block) {
     for (const Phase& phase : phases) {
       Phase& made = out.emplace_back(phase);
-      // What a block discards of a region that is used as a whole is needed again by the next one.
-      if (block < blocks) std::erase_if(made.discarded, [&](std::uint32_t id) { return !is_blocked(id); });
+      // The next block needs other parts of the region, or all of it again.
+      if (block < blocks) made.discarded.clear();
       for (Pattern& pattern : made.patterns) {
         if (!is_blocked(pattern.region.id)) continue;
         if (pattern.region.part != 0)

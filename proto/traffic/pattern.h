@@ -84,7 +84,8 @@ Status check(const Cache& cache, std::span<const Phase> phases);
 
 // `phases` as they run block by block (section 7.2, "Block-wise Patterns"): `blocks` times one after the
 // other. Each time, patterns of `regions` use the next of `blocks` equal parts, with their share of the
-// accesses. All other patterns are repeated. Of a part, `items` and `accesses` are rounded up.
+// accesses. All other patterns are repeated. Of a part, `items` and `accesses` are rounded up. Regions are
+// discarded after the last block.
 //
 // Errors (kInvalid): `blocks` is 0, one of `regions` is a part already, or the result has more than
 // kMostPatterns patterns.

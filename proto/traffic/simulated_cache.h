@@ -67,8 +67,8 @@ class SimulatedCache {
   struct Line {
     std::uint64_t number = 0;
     std::uint32_t owner = 0;  // the account that modified it last
-    std::uint32_t newer =
-        0;  // neighbours in the order of use, as indexes into lines_; fully associative alone
+    // Neighbours in the order of use, as indexes into lines_. Only of a fully associative cache.
+    std::uint32_t newer = 0;
     std::uint32_t older = 0;
     bool is_used = false;
     bool is_modified = false;
