@@ -6,6 +6,7 @@
 #include <bit>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace tailor::traffic {
 namespace {
@@ -42,6 +43,12 @@ std::uint64_t part_of(std::uint64_t whole, std::uint32_t blocks) {
 }
 
 }  // namespace
+
+Status check(const Pattern& pattern) {
+  std::string fault = fault_of(pattern);
+  if (!fault.empty()) return invalid(std::move(fault));
+  return Ok{};
+}
 
 Status check(const Cache& cache, std::span<const Phase> phases) {
   if (!std::has_single_bit(cache.line_bytes) || cache.line_bytes < 16 || cache.line_bytes > 4096)

@@ -77,6 +77,10 @@ inline constexpr std::uint64_t kMostTimes = std::uint64_t{1} << 32;
 inline constexpr std::size_t kMostPatterns = 2048;  // of all phases
 inline constexpr std::size_t kMostPatternsOfPhase = 64;
 
+// Whether a pattern can be evaluated with any cache: its numbers are within the bounds above. Errors
+// (kInvalid) say what of it is not possible.
+Status check(const Pattern& pattern);
+
 // Whether these can be evaluated: all numbers are within the bounds above, and the cache has a line for each
 // pattern of a phase. The work and memory of an evaluation are bounded then. Errors (kInvalid) name phase and
 // pattern from 1 and say what is possible.
