@@ -1,6 +1,7 @@
 #include "proto/traffic/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -29,10 +30,10 @@ double touched_by_any(const std::vector<Shape>& shapes, const SharedRegion& of, 
   if (of.members.size() == 1 && counts(of.members.front()))
     return shapes[of.members.front()].distinct(window);
   if (of.lines <= 0) return 0;
-  double untouched = 1;
+  double untouched = 0;  // its logarithm, so that small shares are not lost
   for (const std::size_t member : of.members)
-    if (counts(member)) untouched *= 1 - std::min(1.0, shapes[member].distinct(window) / of.lines);
-  return of.lines * (1 - untouched);
+    if (counts(member)) untouched += std::log1p(-std::min(1.0, shapes[member].distinct(window) / of.lines));
+  return of.lines * -std::expm1(untouched);
 }
 
 class PhaseEstimate {

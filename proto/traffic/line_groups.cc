@@ -58,16 +58,22 @@ double never(double chance, double times) {
   return std::exp(times * std::log1p(-chance));
 }
 
+double ever(double chance, double times) {
+  if (times <= 0 || chance <= 0) return 0;
+  if (chance >= 1) return 1;
+  return -std::expm1(times * std::log1p(-chance));
+}
+
 double distinct_of_accesses(const std::vector<LineGroup>& groups, std::uint64_t items, double accesses) {
   double sum = 0;
   for (const LineGroup& group : groups)
-    sum += group.lines * (1 - never(group.items / static_cast<double>(items), accesses));
+    sum += group.lines * ever(group.items / static_cast<double>(items), accesses);
   return sum;
 }
 
 double distinct_of_share(const std::vector<LineGroup>& groups, double share) {
   double sum = 0;
-  for (const LineGroup& group : groups) sum += group.lines * (1 - never(share, group.items));
+  for (const LineGroup& group : groups) sum += group.lines * ever(share, group.items);
   return sum;
 }
 

@@ -36,5 +36,7 @@ double distinct_of_share(const std::vector<LineGroup>& groups, double share);
 
 // (1 - chance)^times for a chance of 0 .. 1; 0^0 is 1. It keeps its precision where the chance is tiny.
 double never(double chance, double times);
+// 1 - never(), also where that is tiny.
+double ever(double chance, double times);
 
 }  // namespace tailor::traffic

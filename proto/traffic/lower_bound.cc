@@ -22,9 +22,9 @@ struct Corner {
   double cost = 0;
 };
 
-// Points of the cost between no space and all that helps. Their chords lie above a convex cost by less than a
-// thousandth of it.
-constexpr int kPoints = 512;
+// Points of the cost between no space and all that helps. Their chords lie above a convex cost by about a
+// thousandth of it at most.
+constexpr int kPoints = 128;
 
 // The least that the pattern moves with that much space.
 double cost_of(const Shape& shape, double lines) {

@@ -57,7 +57,8 @@ double Shape::distinct(double window) const {
       return distinct_of_accesses(groups_, pattern_.region.items, accesses_ * window);
     case PatternKind::kNested: {
       // Each cursor that moved has its open line, and those that it has filled.
-      const double cursors = pattern_.cursors, moves = accesses_ * window, of_line = visits_ / footprint_;
+      const double cursors = pattern_.cursors, moves = accesses_ * window;
+      const double of_line = std::max(1.0, visits_ / footprint_);
       const double still =
           pattern_.at_random ? never(1 / cursors, moves) : std::max(0.0, 1 - moves / cursors);
       const double open = cursors * (1 - still) * (1 - 1 / of_line);
@@ -87,8 +88,8 @@ double Shape::misses(double window) const {
       const double items = static_cast<double>(pattern_.region.items);
       double sum = 0;
       for (const LineGroup& group : groups_) {
-        const double chance = group.items / items, gone = never(chance, accesses_ * window);
-        sum += group.lines * (1 - gone + accesses_ * (1 - window) * chance * gone);
+        const double chance = group.items / items, uses = accesses_ * window;
+        sum += group.lines * (ever(chance, uses) + accesses_ * (1 - window) * chance * never(chance, uses));
       }
       return sum;
     }
@@ -128,12 +129,11 @@ double Shape::least_misses(double lines) const {
       return footprint_;
     case PatternKind::kRandomTraversal:
       // A line that stays after its first use saves all others. Those with most items stay.
-      return visits_ - (hottest(stay) * times - stay);
+      return stay + times * items_beside(stay);
     case PatternKind::kRandomAccess: {
       // Nobody has to give a line back before the cache is full, and then the hottest lines stay.
       const double window = window_for(stay, [this](double share) { return distinct(share); });
-      const double per_access =
-          std::max(0.0, visits_ / accesses_ - hottest(stay) / static_cast<double>(pattern_.region.items));
+      const double per_access = items_beside(stay) / static_cast<double>(pattern_.region.items);
       return distinct(window) + accesses_ * (1 - window) * per_access;
     }
     case PatternKind::kNested:
@@ -142,13 +142,14 @@ double Shape::least_misses(double lines) const {
   return 0;
 }
 
-// Items on the `lines` lines that have most of them.
-double Shape::hottest(double lines) const {
-  double sum = 0;
-  for (auto group = groups_.rbegin(); group != groups_.rend() && lines > 0; ++group) {
-    const double taken = std::min(lines, group->lines);
-    sum += taken * group->items;
-    lines -= taken;
+// Items on all lines but those `lines` that have most of them. Not the difference of two sums, which would
+// lose small numbers beside large ones.
+double Shape::items_beside(double lines) const {
+  double left = region_lines_ - lines, sum = 0;
+  for (const LineGroup& group : groups_) {
+    const double taken = std::clamp(left, 0.0, group.lines);
+    sum += taken * group.items;
+    left -= taken;
   }
   return sum;
 }

@@ -48,7 +48,7 @@ class Shape {
 
  private:
   double random_traversal_misses(double window) const;
-  double hottest(double lines) const;
+  double items_beside(double lines) const;
   bool covers_lines() const;
 
   Pattern pattern_;

@@ -102,6 +102,11 @@ TEST(DistinctLines, NeverKeepsItsPrecision) {
   EXPECT_EQ(never(1, 0.25), 0);
   EXPECT_NEAR(never(0.25, 2), 0.5625, 1e-12);
   EXPECT_NEAR(never(1e-15, 1e15), std::exp(-1.0), 1e-9);
+  EXPECT_NEAR(ever(0.25, 2), 0.4375, 1e-12);
+  EXPECT_NEAR(ever(1e-15, 3) / 3e-15, 1, 1e-9);
+  EXPECT_EQ(ever(1, 0), 0);
+  EXPECT_EQ(ever(1, 0.25), 1);
+  EXPECT_EQ(ever(0, 5), 0);
 }
 
 }  // namespace
