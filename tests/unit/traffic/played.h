@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -83,15 +84,26 @@ inline std::uint64_t address_of(const Region& region) {
   return (std::uint64_t{region.id} + 1) << 40 | before;
 }
 
+// The pattern whose turn it is, where each goes from its first to its last item at a constant rate. Nothing:
+// all are at their ends.
+inline std::optional<std::size_t> next_of(const std::vector<std::vector<std::uint64_t>>& items,
+                                          const std::vector<std::size_t>& next) {
+  std::optional<std::size_t> out;
+  double first = 1;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (next[i] == items[i].size()) continue;
+    const double when = (static_cast<double>(next[i]) + 0.5) / static_cast<double>(items[i].size());
+    if (when >= first) continue;
+    first = when;
+    out = i;
+  }
+  return out;
+}
+
 // All phases, one after the other, each with its patterns at constant rates. `ways` as in CacheGeometry.
 // Accounts are patterns.
 inline PlayedPhases play(const Cache& cache, const std::vector<Phase>& phases, Ending ending,
                          std::uint32_t ways = 0, std::uint64_t seed = 1) {
-  struct Access {
-    double when = 0;
-    std::size_t pattern = 0;
-    std::uint64_t item = 0;
-  };
   std::size_t accounts = 1;
   for (const Phase& phase : phases) accounts += phase.patterns.size();
   Result<SimulatedCache> made =
@@ -102,18 +114,15 @@ inline PlayedPhases play(const Cache& cache, const std::vector<Phase>& phases, E
   Draws draws(seed);
   std::uint32_t first = 0;
   for (const Phase& phase : phases) {
-    std::vector<Access> accesses;
-    for (std::size_t i = 0; i < phase.patterns.size(); ++i) {
-      const std::vector<std::uint64_t> items = items_of(phase.patterns[i], draws);
-      for (std::size_t j = 0; j < items.size(); ++j)
-        accesses.push_back({(static_cast<double>(j) + 0.5) / static_cast<double>(items.size()), i, items[j]});
-    }
-    std::ranges::stable_sort(accesses, [](const Access& a, const Access& b) { return a.when < b.when; });
-    for (const Access& access : accesses) {
-      const Pattern& pattern = phase.patterns[access.pattern];
-      const std::uint64_t address = address_of(pattern.region) + access.item * pattern.region.item_bytes;
+    std::vector<std::vector<std::uint64_t>> items;
+    for (const Pattern& pattern : phase.patterns) items.push_back(items_of(pattern, draws));
+    std::vector<std::size_t> next(items.size());
+    for (std::optional<std::size_t> at = next_of(items, next); at; at = next_of(items, next)) {
+      const std::uint64_t item = items[*at][next[*at]++];
+      const Pattern& pattern = phase.patterns[*at];
+      const std::uint64_t address = address_of(pattern.region) + item * pattern.region.item_bytes;
       const std::uint32_t bytes = pattern.used_bytes == 0 ? pattern.region.item_bytes : pattern.used_bytes;
-      const std::uint32_t account = first + static_cast<std::uint32_t>(access.pattern);
+      const std::uint32_t account = first + static_cast<std::uint32_t>(*at);
       if (pattern.reads) played.read(address, bytes, account);
       if (pattern.writes) played.write(address, bytes, account);
     }
