@@ -54,6 +54,7 @@ USES = {
     "compiler/weft/exec": BASE | AGENT | {"compiler/llvm", "compiler/tagging", "compiler/weft/codegen", "compiler/weft/optimizer",
                                           "compiler/weft/plan", "compiler/weft/runtime", "compiler/weft/storage",
                                           "compiler/weft/types", "compiler/weft/catalog"},
+    "compiler/weft/workflow": BASE,
     "compiler/weft/tool": BASE | AGENT | {"proto/control", "compiler/llvm", "compiler/tagging", "compiler/weft/exec", "compiler/weft/plan",
                                           "compiler/weft/runtime", "compiler/weft/storage", "compiler/weft/types"},
     "daemon/os": BASE,
