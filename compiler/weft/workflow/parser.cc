@@ -75,7 +75,7 @@ class DeclarationParser : private PartParser {
     workflow_.udfs.push_back(std::move(file));
   }
 
-  // input NAME(FIELD, ...) rows COUNT by FUNCTION
+  // input NAME(FIELD, ...) rows COUNT by FUNCTION(ARGUMENT, ...)
   // input NAME(FIELD, ...) from "FILE"
   void input(TokenCursor& at) {
     Input input;
@@ -94,13 +94,10 @@ class DeclarationParser : private PartParser {
         at.fail(input.place,
                 fmt::format("\"{}\" is no file of tuples: it must end with .csv or .npy", input.path));
     } else {
-      if (!at.take("rows")) at.fail_expected("'rows COUNT by FUNCTION' or 'from \"FILE\"'");
+      if (!at.take("rows")) at.fail_expected("'rows COUNT by FUNCTION(...)' or 'from \"FILE\"'");
       input.rows = extent(at, "the number of rows", kMostRows);
       at.expect("by");
-      Call generator;
-      generator.place = at.place();
-      generator.function = at.name("the function that makes a row");
-      input.generator = std::move(generator);
+      input.generator = call(at, {});
     }
     at.expect_end();
     if (workflow_.inputs.size() == kMostContexts)
@@ -125,7 +122,7 @@ class DeclarationParser : private PartParser {
     if (context.values() > kMostValues)
       at.fail(context.place,
               fmt::format("the context has {} values, and may have {}", context.values(), kMostValues));
-    if (at.take("=")) context.initial = at.number("the value at the start");
+    if (at.take("=")) context.initial = value(at, context.scalar, "the value at the start");
     at.expect_end();
     if (workflow_.contexts.size() == kMostContexts)
       at.fail(context.place, fmt::format("a workflow has at most {} contexts", kMostContexts));
@@ -191,6 +188,7 @@ class FileParser : private PartParser {
       out.call = call(at, {});
       at.expect("into");
       out.contexts = contexts(at);
+      check_changes(at, *out.call, out.contexts);
       at.expect_end();
       ++line_;
     } else if (at.take("loop")) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/weft/workflow/limits.h"
 
@@ -29,6 +30,17 @@ Scalar PartParser::scalar(TokenCursor& at) {
   for (Scalar each : {Scalar::kF64, Scalar::kF32, Scalar::kI64, Scalar::kI32})
     if (at.take(scalar_name(each))) return each;
   at.fail_expected("a type (f64, f32, i64 or i32)");
+}
+
+double PartParser::value(TokenCursor& at, Scalar type, const char* what) {
+  const Place place = at.place();
+  const double number = at.number(what);
+  if (type == Scalar::kF64 || type == Scalar::kF32) return number;
+  // Within these bounds a double holds each whole number as it is.
+  const double most = type == Scalar::kI64 ? 9007199254740992.0 : 2147483647.0;
+  if (std::trunc(number) != number || std::abs(number) > most)
+    at.fail(place, fmt::format("{} is no {} from {} to {}", number, scalar_name(type), -most, most));
+  return number;
 }
 
 Field PartParser::field(TokenCursor& at) const {
@@ -91,6 +103,18 @@ std::vector<std::uint32_t> PartParser::contexts(TokenCursor& at) const {
     out.push_back(each);
   } while (at.take(","));
   return out;
+}
+
+void PartParser::check_changes(const TokenCursor& at, const Call& update,
+                               const std::vector<std::uint32_t>& changed) const {
+  for (std::uint32_t each : changed) {
+    const bool given = std::ranges::any_of(update.arguments, [&](const Argument& argument) {
+      return argument.kind == Argument::Kind::kContext && argument.index == each;
+    });
+    if (given) continue;
+    at.fail(update.place, fmt::format("{} may change the context {}, so that must be an argument of it",
+                                      update.function, workflow_.contexts[each].name));
+  }
 }
 
 Argument PartParser::argument(TokenCursor& at, const std::vector<Field>& fields) const {

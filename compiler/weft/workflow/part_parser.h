@@ -23,6 +23,8 @@ class PartParser {
   // The same, from 1 to `most`.
   std::uint64_t extent(TokenCursor& at, const char* what, std::uint64_t most) const;
   static Scalar scalar(TokenCursor& at);
+  // A number that a value of this type can hold.
+  static double value(TokenCursor& at, Scalar type, const char* what);
   // NAME TYPE or NAME TYPE[COUNT]
   Field field(TokenCursor& at) const;
   void add_field(TokenCursor& at, std::vector<Field>& fields, Field added) const;
@@ -31,6 +33,9 @@ class PartParser {
   std::uint32_t context(TokenCursor& at) const;
   // One or more, each once.
   std::vector<std::uint32_t> contexts(TokenCursor& at) const;
+  // What an update may change is among its arguments.
+  void check_changes(const TokenCursor& at, const Call& update,
+                     const std::vector<std::uint32_t>& changed) const;
 
   Workflow& workflow_;
   NameTable& names_;

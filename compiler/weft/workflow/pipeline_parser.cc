@@ -38,6 +38,7 @@ void PipelineParser::parse(TokenCursor& at) {
     op.call = call(at, pipeline_.fields);
     at.expect("into");
     op.contexts = contexts(at);
+    check_changes(at, op.call, op.contexts);
     pattern(at, op);
   } else {
     at.fail_expected("map, filter, flatmap, reduce, update or end");
@@ -73,6 +74,8 @@ void PipelineParser::check_reads(const TokenCursor& at, const PipelineOperator& 
     if (argument.kind != Argument::Kind::kContext) continue;
     const PipelineOperator* writer = writers[argument.index];
     if (writer == nullptr || writer->pattern == Pattern::kAsynchronous) continue;
+    // An update gets what it changes.
+    if (writer == &op && op.kind == OperatorKind::kUpdate) continue;
     at.fail(
         argument.place,
         fmt::format(
@@ -113,7 +116,7 @@ void PipelineParser::pattern(TokenCursor& at, PipelineOperator& op) const {
   if (at.take("combine")) {
     op.pattern = Pattern::kParallel;
     op.combine = at.name("the function that brings two values together");
-    if (at.take("start")) op.start = at.number("the value with which each worker starts");
+    if (at.take("start")) op.start = value(at, first.scalar, "the value with which each worker starts");
   } else if (parallel) {
     at.fail_expected("'combine FUNCTION'");
   } else if (at.take("asynchronous")) {

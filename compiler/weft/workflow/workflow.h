@@ -60,7 +60,7 @@ struct Input {
   std::vector<Field> fields;
   std::uint64_t rows = 0;         // where a function makes them
   std::string path;               // else: a .csv or .npy file
-  std::optional<Call> generator;  // gets the number of the row, then a pointer to each field
+  std::optional<Call> generator;  // gets the number of the row, its arguments, a pointer to each field
   Place place;
 };
 

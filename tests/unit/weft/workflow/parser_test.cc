@@ -12,7 +12,7 @@ using testing::HasSubstr;
 constexpr const char* kMeans = R"(workflow kmeans
 let clusters = 3
 udf "kmeans.cc"
-input points(p f64[2]) rows 1000 by make_point
+input points(p f64[2]) rows 1000 by make_point()
 context centres f64[clusters, 2]
 context sums f64[clusters, 2]
 context counts i64[clusters]
@@ -38,7 +38,8 @@ std::string error_of(const std::string& text, const Settings& settings = {}) {
 
 // A workflow with this pipeline in it, from line 5 on.
 std::string with_pipeline(const std::string& operators) {
-  return "workflow w\ninput points(p f64[2], k i64) rows 10 by make\ncontext total f64\ncontext sums f64[4]\n"
+  return "workflow w\ninput points(p f64[2], k i64) rows 10 by make()\ncontext total f64\ncontext sums "
+         "f64[4]\n"
          "from points\n" +
          operators + "end\n";
 }
@@ -149,7 +150,7 @@ TEST(WorkflowParser, KnowsWhatRemainsOfAPipeline) {
 }
 
 TEST(WorkflowParser, BlocksMustEnd) {
-  EXPECT_THAT(error_of("workflow x\ninput a(v f64) rows 1 by f\nfrom a\n"),
+  EXPECT_THAT(error_of("workflow x\ninput a(v f64) rows 1 by f()\nfrom a\n"),
               HasSubstr("test.weft:3:1: the pipeline has no 'end'"));
   EXPECT_THAT(error_of("workflow x\nloop l 3\n"), HasSubstr("the loop l has no 'end'"));
   EXPECT_THAT(error_of("workflow x\nloop l 3\nend\n"), HasSubstr("the loop l is empty"));
