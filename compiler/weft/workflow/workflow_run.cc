@@ -83,6 +83,8 @@ class WorkflowRun {
   Result<RunOutcome> run() {
     tailor_execution_id(handle_, outcome_.id.data());
     const std::int64_t begin = clock_ns(CLOCK_MONOTONIC);
+    // The calling thread is worker 0 of every step. It stays in the execution, so its iterations are whole.
+    tailor_mark_execution_begin(handle_, compiled_.ids().id);
     on_worker(0, [&] { make_memory(); });
     run_steps(program_.steps);
     if (!failure_) {
@@ -102,6 +104,7 @@ class WorkflowRun {
     });
     outcome_.wall_ns = clock_ns(CLOCK_MONOTONIC) - begin;
     outcome_.cpu_ns = cpu_now();
+    tailor_mark_execution_end(handle_);
     tailor_execution_end(handle_, UINT64_MAX, failure_ ? failure_->message.c_str() : nullptr);
     if (failure_) return *std::move(failure_);
     return std::move(outcome_);
@@ -204,9 +207,11 @@ class WorkflowRun {
   template <typename Work>
   void on_worker(unsigned worker, const Work& work) {
     const std::int64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    tailor_mark_execution_begin(handle_, compiled_.ids().id);
-    // The marks of loops end with the thread's part of the execution.
-    for (const auto& [component, number] : iterations_) tailor_mark_iteration(component, number);
+    if (worker != 0) {
+      tailor_mark_execution_begin(handle_, compiled_.ids().id);
+      // These marks end with the thread's part of the execution.
+      for (const auto& [component, number] : iterations_) tailor_mark_iteration(component, number);
+    }
     try {
       const TagScope none(compiled_.tag_strategy(), TAILOR_TAG_NONE);
       work();
@@ -215,7 +220,7 @@ class WorkflowRun {
     } catch (const std::bad_alloc&) {
       stop_with(exhausted("the system has no memory left"));
     }
-    tailor_mark_execution_end(handle_);
+    if (worker != 0) tailor_mark_execution_end(handle_);
     cpu_ns_[worker] += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   }
 
@@ -337,6 +342,7 @@ class WorkflowRun {
     bool over = false;
     for (std::uint64_t number = 1; number <= step.count && !over && !stopped(); ++number) {
       iterations_[depth].second = number;
+      tailor_mark_iteration(step.operator_id, number);
       const std::int64_t wall = clock_ns(CLOCK_MONOTONIC), cpu = cpu_now();
       run_steps(step.body);
       if (!step.function.empty() && !failure_) {
