@@ -105,18 +105,22 @@ inline constexpr const char* kHeading =
 
 class WorkflowFixture : public testing::Test {
  protected:
-  Result<std::unique_ptr<CompiledWorkflow>> compile(const std::string& text,
-                                                    const std::string& functions = kFunctions,
-                                                    const WorkflowSettings& settings = {}) {
-    auto workflow = parse_workflow(text, "test.wf", {});
-    if (!workflow.ok()) return workflow.error();
+  jit::Jit& engine() {
     if (jit_ == nullptr) {
       jit_ = std::move(*jit::Jit::create());
       for (const RuntimeSymbol& symbol : workflow_symbols())
         EXPECT_TRUE(jit_->define(symbol.name, symbol.address).ok());
     }
+    return *jit_;
+  }
+
+  Result<std::unique_ptr<CompiledWorkflow>> compile(const std::string& text,
+                                                    const std::string& functions = kFunctions,
+                                                    const WorkflowSettings& settings = {}) {
+    auto workflow = parse_workflow(text, "test.wf", {});
+    if (!workflow.ok()) return workflow.error();
     const std::vector<UdfImage> images{{"functions.ll", functions, {1, 1}}};
-    return CompiledWorkflow::make(std::move(*workflow), images, *jit_, settings);
+    return CompiledWorkflow::make(std::move(*workflow), images, engine(), settings);
   }
 
   Result<RunOutcome> run(const CompiledWorkflow& workflow, unsigned workers, const RunOptions& options = {}) {
@@ -133,7 +137,7 @@ class WorkflowFixture : public testing::Test {
   WorkflowFiles files_{"", [](const std::string& path, std::size_t) -> Result<std::string> {
                          return not_found("no file " + path);
                        }};
-  std::unique_ptr<jit::Jit> jit_;  // made by compile(); outlives what tests compile with it
+  std::unique_ptr<jit::Jit> jit_;  // made by engine(); outlives what tests compile with it
 };
 
 }  // namespace tailor::weft::workflow
