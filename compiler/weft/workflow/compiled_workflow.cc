@@ -35,7 +35,7 @@ Status CompiledWorkflow::generate(std::span<const UdfImage> images, jit::Jit& ji
     auto library = UdfLibrary::load(workflow_.file, images, module.context());
     if (!library.ok()) return library.error();
     if (Status checked = check_udfs(workflow_, *library); !checked.ok()) return checked;
-    library->strip_lines();
+    library->prepare();
     auto program = lower_workflow(workflow_, *library, dictionary_, module);
     if (!program.ok()) return program.error();
     program_ = std::move(*program);

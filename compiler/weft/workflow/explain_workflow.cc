@@ -139,6 +139,7 @@ Result<std::string> explain_workflow(const Workflow& workflow, std::span<const U
   auto library = UdfLibrary::load(workflow.file, images, context);
   if (!library.ok()) return library.error();
   if (Status checked = check_udfs(workflow, *library); !checked.ok()) return checked.error();
+  library->prepare();
   return Explainer(workflow, *library, threads).text();
 }
 

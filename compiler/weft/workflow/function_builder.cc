@@ -1,11 +1,17 @@
 #include "compiler/weft/workflow/function_builder.h"
 
 #include <fmt/format.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Metadata.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "compiler/weft/codegen/program.h"
 #include "compiler/weft/workflow/udf_check.h"
@@ -50,12 +56,43 @@ void FunctionBuilder::begin(const std::string& name, std::uint32_t pipeline, Com
 void FunctionBuilder::end(Place place) {
   ir().CreateRetVoid();
   source_scope_.reset();
+  mark_distinct_memory();
   const std::uint64_t bytes = stack_bytes_ + inliner_.stack_bytes();
   if (bytes <= kMostFrame) return;
   throw LoweringFailure{
       error_at(workflow_.file, place,
                fmt::format("the functions of this pipeline need {} bytes of stack together, and may need {}",
                            bytes, kMostFrame))};
+}
+
+void FunctionBuilder::mark_distinct_memory() {
+  std::vector<llvm::Value*> objects;
+  for (const auto& fields : columns_) objects.insert(objects.end(), fields.begin(), fields.end());
+  objects.insert(objects.end(), contexts_.begin(), contexts_.end());
+  std::erase(objects, nullptr);
+  if (objects.size() < 2) return;
+  llvm::LLVMContext& context = module_.context();
+  llvm::MDBuilder metadata(context);
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("weft");
+  std::vector<llvm::Metadata*> scopes;
+  for (const llvm::Value* each : objects)
+    scopes.push_back(metadata.createAnonymousAliasScope(domain, each->getName()));
+  std::map<const llvm::Value*, std::pair<llvm::MDNode*, llvm::MDNode*>> marks;  // its own scope, all others
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    std::vector<llvm::Metadata*> others = scopes;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    marks[objects[i]] = {llvm::MDNode::get(context, {scopes[i]}), llvm::MDNode::get(context, others)};
+  }
+  for (llvm::BasicBlock& block : *function_) {
+    for (llvm::Instruction& instruction : block) {
+      const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+      if (pointer == nullptr) continue;
+      const auto mark = marks.find(llvm::getUnderlyingObject(pointer, 0));
+      if (mark == marks.end()) continue;
+      instruction.setMetadata(llvm::LLVMContext::MD_alias_scope, mark->second.first);
+      instruction.setMetadata(llvm::LLVMContext::MD_noalias, mark->second.second);
+    }
+  }
 }
 
 void FunctionBuilder::run_task(ComponentId task, const std::function<void()>& generate) {

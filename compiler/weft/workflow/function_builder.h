@@ -72,6 +72,8 @@ class FunctionBuilder {
                                       const std::vector<FieldValue>& fields);
 
  private:
+  // Tells LLVM that the columns and contexts are different memory, wherever it is clear whose a pointer is.
+  void mark_distinct_memory();
   llvm::Value* constant(llvm::Type* type, const Argument& argument);
   llvm::Value* loaded_at_start(llvm::Value* block, std::size_t offset, const std::string& name);
   llvm::BasicBlock* new_block(const char* name);

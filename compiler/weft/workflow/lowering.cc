@@ -128,7 +128,6 @@ class Lowering {
   }
 
   // ---- an update that runs once, and loops
-  // -----------------------------------------------------------------------
 
   StepCode lower_update(const Statement& statement) {
     const Call& call = *statement.call;
@@ -177,7 +176,6 @@ class Lowering {
   }
 
   // ---- pipelines
-  // ---------------------------------------------------------------------------------------------------
 
   StepCode lower_pipeline(const Statement& statement) {
     const Input& input = workflow_.inputs[statement.input];

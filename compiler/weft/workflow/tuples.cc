@@ -83,7 +83,6 @@ class TupleWriter {
 };
 
 // ---- .csv
-// ------------------------------------------------------------------------------------------------------------
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -151,7 +150,6 @@ Result<Tuples> read_csv(const Input& input, std::string_view text, const std::ve
 }
 
 // ---- .npy
-// ------------------------------------------------------------------------------------------------------------
 
 struct NpyHeader {
   Scalar scalar = Scalar::kF64;

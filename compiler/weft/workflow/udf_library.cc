@@ -8,8 +8,10 @@
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Scalar/SROA.h>
 
 #include <algorithm>
 #include <array>
@@ -187,8 +189,28 @@ std::string UdfLibrary::hint(const std::string& name) const {
   return {};
 }
 
-void UdfLibrary::strip_lines() {
-  for (const auto& module : modules_) llvm::StripDebugInfo(*module);
+void UdfLibrary::prepare() {
+  llvm::PassBuilder builder;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager analyses;
+  builder.registerModuleAnalyses(analyses);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, analyses);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  for (const auto& module : modules_) {
+    llvm::StripDebugInfo(*module);
+    for (llvm::Function& function : *module) {
+      if (function.isDeclaration()) continue;
+      function.removeFnAttr(llvm::Attribute::OptimizeNone);
+      function.removeFnAttr(llvm::Attribute::NoInline);
+      passes.run(function, functions);
+    }
+  }
 }
 
 }  // namespace tailor::weft::workflow

@@ -41,8 +41,9 @@ class UdfLibrary {
   std::string hint(const std::string& name) const;
 
   const std::vector<std::unique_ptr<llvm::Module>>& modules() const { return modules_; }
-  // Lines are known until then; the lineage has the same place in the instructions.
-  void strip_lines();
+  // After the check: takes away the lines of sources, whose place the lineage needs, and attributes that keep
+  // LLVM from its work; and puts variables into registers, so that LLVM sees where a pointer comes from.
+  void prepare();
 
  private:
   std::vector<std::unique_ptr<llvm::Module>> modules_;

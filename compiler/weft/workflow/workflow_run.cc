@@ -112,7 +112,6 @@ class WorkflowRun {
 
  private:
   // ---- memory
-  // ------------------------------------------------------------------------------------------------------
 
   RegionKind region(const std::string& name, std::uint32_t role, ComponentId owner,
                     std::uint64_t element_bytes) {
@@ -195,7 +194,6 @@ class WorkflowRun {
   }
 
   // ---- workers
-  // -----------------------------------------------------------------------------------------------------
 
   void stop_with(Error error) {
     const std::lock_guard lock(mutex_);
@@ -253,7 +251,6 @@ class WorkflowRun {
   }
 
   // ---- steps
-  // -------------------------------------------------------------------------------------------------------
 
   void run_steps(const std::vector<StepCode>& steps) {
     for (const StepCode& step : steps) {
