@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "compiler/llvm/query_module.h"
+#include "compiler/tagging/dictionary_builder.h"
 #include "compiler/weft/workflow/signature.h"
+#include "compiler/weft/workflow/udf_analyser.h"
 #include "compiler/weft/workflow/udf_check.h"
 
 namespace tailor::weft::workflow {
@@ -18,10 +21,16 @@ std::string type_text(Scalar scalar, std::span<const std::uint64_t> shape) {
   return shape.empty() ? text : text + "]";
 }
 
+// Names one use of a function. An operator stands at another place than the function that it calls.
+std::string key_of_use(const std::string& function, Place place) {
+  return fmt::format("{} {}:{}", function, place.line, place.column);
+}
+
 class Explainer {
  public:
-  Explainer(const Workflow& workflow, const UdfLibrary& library, unsigned threads)
-      : workflow_(workflow), library_(library), threads_(threads) {}
+  Explainer(const Workflow& workflow, const UdfLibrary& library, const UdfAnalyser& analyser,
+            unsigned threads)
+      : workflow_(workflow), library_(library), analyser_(analyser), threads_(threads) {}
 
   std::string text() {
     line(0,
@@ -51,8 +60,13 @@ class Explainer {
     return text;
   }
 
-  void put_function(unsigned depth, const std::string& function) {
+  void put_function(unsigned depth, const std::string& function, Place place) {
     line(depth, fmt::format("{}: {} before LLVM's passes", function, cost_of(function)));
+    const UdfVerdict* verdict = analyser_.verdict(key_of_use(function, place));
+    if (verdict == nullptr) return;
+    line(depth + 1,
+         fmt::format("alone in a loop {} vectors: {}", verdict->vectorised ? "it uses" : "it uses no",
+                     verdict->said.empty() ? "LLVM gives no reason" : verdict->said));
   }
 
   void put_input(const Input& input) {
@@ -68,7 +82,7 @@ class Explainer {
         fmt::format("input {}({}), {} bytes a tuple, one array a field", input.name, fields, bytes);
     if (!input.generator) return line(0, fmt::format("{}, from {}", tuple, input.path));
     line(0, fmt::format("{}, {} made by", tuple, counted(input.rows, "tuple")));
-    put_function(1, input.generator->function);
+    put_function(1, input.generator->function, input.generator->place);
   }
 
   void put(unsigned depth, const Statement& statement) {
@@ -77,7 +91,7 @@ class Explainer {
         return put_pipeline(depth, statement);
       case Statement::Kind::kUpdate:
         line(depth, fmt::format("update, line {}, once, on one worker", statement.place.line));
-        return put_function(depth + 1, statement.call->function);
+        return put_function(depth + 1, statement.call->function, statement.call->place);
       case Statement::Kind::kLoop:
         break;
     }
@@ -86,7 +100,7 @@ class Explainer {
     for (const Statement& each : statement.body) put(depth + 1, each);
     if (!statement.call) return;
     line(depth + 1, "until");
-    put_function(depth + 2, statement.call->function);
+    put_function(depth + 2, statement.call->function, statement.call->place);
   }
 
   void put_pipeline(unsigned depth, const Statement& pipeline) {
@@ -99,8 +113,9 @@ class Explainer {
     for (const PipelineOperator& op : pipeline.operators) {
       line(depth + 1,
            fmt::format("{}, line {}{}", operator_kind_name(op.kind), op.place.line, details(pipeline, op)));
-      put_function(depth + 2, op.call.function);
-      if (op.pattern == Pattern::kParallel && !op.contexts.empty()) put_function(depth + 2, op.combine);
+      put_function(depth + 2, op.call.function, op.call.place);
+      if (op.pattern == Pattern::kParallel && !op.contexts.empty())
+        put_function(depth + 2, op.combine, op.place);
     }
   }
 
@@ -127,6 +142,7 @@ class Explainer {
 
   const Workflow& workflow_;
   const UdfLibrary& library_;
+  const UdfAnalyser& analyser_;
   unsigned threads_;
   std::string out_;
 };
@@ -135,12 +151,19 @@ class Explainer {
 
 Result<std::string> explain_workflow(const Workflow& workflow, std::span<const UdfImage> images,
                                      unsigned threads) {
-  llvm::LLVMContext context;  // before the library, whose modules are of it
-  auto library = UdfLibrary::load(workflow.file, images, context);
+  // The module is for the analyser, and nothing of it runs.
+  tagging::DictionaryBuilder plan("analysis", {"operator", "udf", "ir"});
+  jit::QueryModule module(plan, {.name = "analysis"});
+  auto library = UdfLibrary::load(workflow.file, images, module.context());
   if (!library.ok()) return library.error();
   if (Status checked = check_udfs(workflow, *library); !checked.ok()) return checked.error();
   library->prepare();
-  return Explainer(workflow, *library, threads).text();
+  UdfAnalyser analyser(module, *library);
+  visit_functions(workflow, [&](const std::string& function, Place place, const SignatureSpec& signature) {
+    analyser.add(key_of_use(function, place), *library->find(function), signature);
+  });
+  if (Status analysed = analyser.run(); !analysed.ok()) return analysed.error();
+  return Explainer(workflow, *library, analyser, threads).text();
 }
 
 }  // namespace tailor::weft::workflow

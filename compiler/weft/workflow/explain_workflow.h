@@ -11,7 +11,8 @@
 namespace tailor::weft::workflow {
 
 // Inputs, contexts and the plan; for each function what its code does, and for each pipeline its strategy
-// with the reason. `threads`: workers of a run. Errors: those of check_udfs().
+// with the reason. `threads`: workers of a run. Errors: those of UdfLibrary::load() and of
+// check_udfs(); LLVM does not know this host.
 Result<std::string> explain_workflow(const Workflow& workflow, std::span<const UdfImage> images,
                                      unsigned threads);
 

@@ -17,8 +17,8 @@ void add_arguments(const Workflow& workflow, const std::vector<Field>* fields, c
     switch (argument.kind) {
       case Argument::Kind::kField: {
         const Field& field = (*fields)[argument.index];
-        out.parameters.push_back(
-            {field.count == 0 ? ParameterKind::kValue : ParameterKind::kReadable, field.scalar, field.name});
+        out.parameters.push_back({field.count == 0 ? ParameterKind::kValue : ParameterKind::kReadable,
+                                  field.scalar, field.name, field.count});
         break;
       }
       case Argument::Kind::kContext: {
@@ -32,11 +32,11 @@ void add_arguments(const Workflow& workflow, const std::vector<Field>* fields, c
       }
       case Argument::Kind::kInteger:
         out.parameters.push_back(
-            {ParameterKind::kConstant, Scalar::kI64, fmt::format("constant{}", ++constants)});
+            {ParameterKind::kConstant, Scalar::kI64, fmt::format("constant{}", ++constants), 0, argument});
         break;
       case Argument::Kind::kReal:
         out.parameters.push_back(
-            {ParameterKind::kConstant, Scalar::kF64, fmt::format("constant{}", ++constants)});
+            {ParameterKind::kConstant, Scalar::kF64, fmt::format("constant{}", ++constants), 0, argument});
         break;
     }
   }
@@ -45,7 +45,8 @@ void add_arguments(const Workflow& workflow, const std::vector<Field>* fields, c
 void add_outputs(const std::vector<Field>& fields, const std::vector<std::uint32_t>& outputs,
                  SignatureSpec& out) {
   for (std::uint32_t each : outputs)
-    out.parameters.push_back({ParameterKind::kWritable, fields[each].scalar, fields[each].name});
+    out.parameters.push_back(
+        {ParameterKind::kWritable, fields[each].scalar, fields[each].name, fields[each].values()});
 }
 
 const char* c_type(Scalar scalar) {
@@ -151,7 +152,7 @@ SignatureSpec generator_signature(const Workflow& workflow, const Input& input) 
   out.parameters.push_back({ParameterKind::kValue, Scalar::kI64, "row"});
   add_arguments(workflow, nullptr, *input.generator, {}, out);
   for (const Field& field : input.fields)
-    out.parameters.push_back({ParameterKind::kWritable, field.scalar, field.name});
+    out.parameters.push_back({ParameterKind::kWritable, field.scalar, field.name, field.values()});
   return out;
 }
 

@@ -20,6 +20,8 @@ struct ParameterSpec {
   Kind kind = Kind::kValue;
   Scalar scalar = Scalar::kF64;
   std::string name;
+  std::uint64_t stride = 0;  // of pointers: values from a tuple's to the next one's; 0: all see the same
+  Argument argument;         // kConstant
 };
 
 struct SignatureSpec {

@@ -4,6 +4,7 @@
 #include <llvm/IR/LLVMContext.h>
 
 #include "compiler/weft/workflow/signature.h"
+#include "compiler/weft/workflow/udf_analyser.h"
 #include "compiler/weft/workflow/udf_check.h"
 #include "tests/unit/weft/workflow/workflow_fixture.h"
 
@@ -138,6 +139,38 @@ TEST_F(WorkflowUdf, CountsWhatAFunctionDoes) {
   EXPECT_EQ(copies.branches, 2u);
   EXPECT_EQ(count_udf(*library, *library->find("power")).math_calls, 1u);
   EXPECT_EQ(library->find("twice"), nullptr) << "it is not for others";
+}
+
+// LLVM is asked about a function as an operator calls it: one that only multiplies fits into vectors, one
+// whose each value depends on the one before does not.
+TEST_F(WorkflowUdf, TheAnalyserSaysWhetherVectorsAreUsed) {
+  tagging::DictionaryBuilder plan("analysis", {"operator", "udf", "ir"});
+  jit::QueryModule module(plan, {.name = "analysis"});
+  const std::string functions =
+      std::string(kFunctions) +
+      "define double @three(double %x) {\n  %y = fmul double %x, 3.0\n  ret double %y\n}\n";
+  const std::vector<UdfImage> images{{"functions.ll", functions, {1, 1}}};
+  auto library = UdfLibrary::load("test.wf", images, module.context());
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  library->prepare();
+  UdfAnalyser analyser(module, *library);
+  using Kind = ParameterSpec::Kind;
+  analyser.add("three", *library->find("three"),
+               {SignatureSpec::Returns::kValue, Scalar::kF64, {{Kind::kValue, Scalar::kF64, "x"}}});
+  // All tuples add to one place.
+  analyser.add("add_to", *library->find("add_to"),
+               {SignatureSpec::Returns::kNothing,
+                Scalar::kF64,
+                {{Kind::kValue, Scalar::kF64, "x"}, {Kind::kWritable, Scalar::kF64, "total"}}});
+  auto status = analyser.run();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  ASSERT_NE(analyser.verdict("three"), nullptr);
+  EXPECT_TRUE(analyser.verdict("three")->vectorised) << analyser.verdict("three")->said;
+  EXPECT_THAT(analyser.verdict("three")->said, HasSubstr("vectorized loop"));
+  ASSERT_NE(analyser.verdict("add_to"), nullptr);
+  EXPECT_FALSE(analyser.verdict("add_to")->vectorised);
+  EXPECT_NE(analyser.verdict("add_to")->said, "");
+  EXPECT_EQ(analyser.verdict("other"), nullptr);
 }
 
 TEST(WorkflowSignature, IsShownAsC) {
