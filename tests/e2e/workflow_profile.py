@@ -63,7 +63,7 @@ def recorded(folder, work, *settings):
             if each["kind"] == "udf":
                 weights[each["name"]] = weights.get(each["name"], 0) + each["samples"]
     loops = json.loads(run(BIN / "tailor", "iterations", profile, "--json"))["loops"]
-    return weights, json.loads(said[said.index("{"):]), loops
+    return weights, json.JSONDecoder().raw_decode(said, said.index("{"))[0], loops
 
 
 def parts(weights):
