@@ -151,6 +151,90 @@ def check_others():
         check(contexts["hits"][0] > 4000 / 4, f"it finds {contexts['hits'][0]} of 4000 classes, more than by chance")
 
 
+SCALE = 0.05
+LINES = """select l_quantity, l_extendedprice, l_discount, l_tax, l_orderkey,
+  case when l_shipdate <= date '1998-12-01' - interval '90' day then 1 else 0 end,
+  case when l_shipdate >= date '1994-01-01' and l_shipdate < date '1995-01-01' then 1 else 0 end,
+  case when l_commitdate < l_receiptdate then 1 else 0 end,
+  case when l_returnflag = 'A' then 0 when l_returnflag = 'N' then 2 else 4 end + case when l_linestatus = 'F' then 0 else 1 end
+  from lineitem"""
+ORDERS = """select o_orderkey,
+  case when o_orderdate >= date '1993-07-01' and o_orderdate < date '1993-10-01' then 1 else 0 end,
+  case when o_orderpriority = '1-URGENT' then 0 when o_orderpriority = '2-HIGH' then 1
+       when o_orderpriority = '3-MEDIUM' then 2 when o_orderpriority = '4-NOT SPECIFIED' then 3 else 4 end
+  from orders"""
+TPCH = f"""workflow tpch
+let keys = {int(6_000_000 * SCALE) + 64}
+udf "tpch.cc"
+input lines(quantity f64, price f64, discount f64, tax f64, order i64, early i32, wanted i32, late i32, kind i64) from "lines.csv"
+input orders(key i64, quarter i32, priority i64) from "orders.csv"
+context sums f64[6, 4]
+context counts i64[6]
+context revenue f64
+context has_late i32[keys]
+context by_priority i64[5]
+from lines
+  filter is_set(early)
+  reduce add_line(quantity, price, discount, tax) by kind into sums parallel combine add
+  reduce count() by kind into counts parallel combine add_counts
+end
+from lines
+  filter is_q6(wanted, discount, quantity)
+  reduce add_revenue(price, discount) into revenue parallel combine add
+end
+from lines
+  reduce either(late) by order into has_late parallel combine either
+end
+from orders
+  filter is_q4(key, quarter, has_late)
+  reduce count() by priority into by_priority parallel combine add_counts
+end
+show sums, counts, revenue, by_priority
+"""
+TPCH_FUNCTIONS = """
+#include <cstdint>
+extern "C" bool is_set(int32_t flag) { return flag != 0; }
+extern "C" void add_line(double* sums, double quantity, double price, double discount, double tax) {
+  sums[0] += quantity;
+  sums[1] += price;
+  sums[2] += price * (1 - discount);
+  sums[3] += price * (1 - discount) * (1 + tax);
+}
+extern "C" int64_t count(int64_t n) { return n + 1; }
+extern "C" int64_t add_counts(int64_t a, int64_t b) { return a + b; }
+extern "C" double add(double a, double b) { return a + b; }
+extern "C" bool is_q6(int32_t wanted, double discount, double quantity) {
+  return wanted != 0 && discount >= 0.05 && discount <= 0.07 && quantity < 24;
+}
+extern "C" double add_revenue(double sum, double price, double discount) { return sum + price * discount; }
+extern "C" int32_t either(int32_t a, int32_t b) { return a | b; }
+extern "C" bool is_q4(int64_t key, int32_t quarter, const int32_t* has_late) { return quarter != 0 && has_late[key] != 0; }
+"""
+
+
+def rows_of(*arguments):
+    """The rows of a query, as texts."""
+    code, text, said = weft("--sf", SCALE, "--csv", *arguments)
+    check(code == 0, f"weft {arguments[0]} {said.strip()}")
+    return [[word.strip('"') for word in line.split(",")] for line in text.splitlines()[1:]]
+
+
+def check_tpch(folder):
+    for name, query in (("lines", LINES), ("orders", ORDERS)):
+        (folder / f"{name}.csv").write_text("".join(",".join(row) + "\n" for row in rows_of("-c", query)))
+    (folder / "tpch.cc").write_text(TPCH_FUNCTIONS)
+    (folder / "tpch.wf").write_text(TPCH)
+    contexts, _ = outcome(folder / "tpch.wf", "--threads", 2)
+    kinds = {("A", "F"): 0, ("N", "F"): 2, ("N", "O"): 3, ("R", "F"): 4}
+    for flag, status, *numbers in rows_of("--tpch", 1):
+        kind = kinds[flag, status]
+        close(contexts["sums"][4 * kind:4 * kind + 4], [float(number) for number in numbers[:4]], f"TPC-H 1, {flag} {status}")
+        check(contexts["counts"][kind] == int(numbers[-1]), f"and its {numbers[-1]} lines")
+    close(contexts["revenue"], [float(rows_of("--tpch", 6)[0][0])], "TPC-H 6")
+    wanted = [int(row[-1]) for row in rows_of("--tpch", 4)]
+    check(contexts["by_priority"] == wanted, f"TPC-H 4: {contexts['by_priority']}")
+
+
 def check_errors(folder):
     code, _, said = weft("workflow", "nothing-of-that-name")
     check(code == 1 and "naive-bayes, pagerank" in said, f"an unknown name: {said.strip()}")
@@ -179,5 +263,6 @@ if shutil.which("clang++-19") is None and not pathlib.Path("/usr/lib/llvm-19/bin
 check_kmeans()
 with tempfile.TemporaryDirectory() as name:
     check_errors(pathlib.Path(name))
-if "--full" in sys.argv:
-    check_others()
+    if "--full" in sys.argv:
+        check_others()
+        check_tpch(pathlib.Path(name))
