@@ -73,7 +73,7 @@ void PartParser::add_field(TokenCursor& at, std::vector<Field>& fields, Field fi
 Call PartParser::call(TokenCursor& at, const std::vector<Field>& fields) const {
   Call call;
   call.place = at.place();
-  call.function = at.name("the name of a function");
+  call.function = at.function("the name of a function");
   at.expect("(");
   if (at.take(")")) return call;
   do {

@@ -115,7 +115,7 @@ void PipelineParser::pattern(TokenCursor& at, PipelineOperator& op) const {
   const bool parallel = at.take("parallel");
   if (at.take("combine")) {
     op.pattern = Pattern::kParallel;
-    op.combine = at.name("the function that brings two values together");
+    op.combine = at.function("the function that brings two values together");
     if (at.take("start")) op.start = value(at, first.scalar, "the value with which each worker starts");
   } else if (parallel) {
     at.fail_expected("'combine FUNCTION'");

@@ -38,6 +38,14 @@ std::string TokenCursor::string(const char* what) {
   return next().text;
 }
 
+std::string TokenCursor::function(const char* what) {
+  const Place begin = place();
+  if (peek().kind != Token::Kind::kString) return name(what);
+  std::string text = string(what);
+  if (text.empty()) fail(begin, "the name of the function is empty");
+  return text;
+}
+
 double TokenCursor::number(const char* what) {
   if (peek().kind != Token::Kind::kInteger && peek().kind != Token::Kind::kReal) fail_expected(what);
   const Token& token = next();

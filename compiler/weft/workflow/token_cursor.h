@@ -31,6 +31,8 @@ class TokenCursor {
   // The next one must be a name, a string, a number. `what` says what it is for.
   std::string name(const char* what);
   std::string string(const char* what);
+  // A name, or any text in quotes: front ends other than C's give functions names with dots and the like.
+  std::string function(const char* what);
   double number(const char* what);
   std::int64_t integer(const char* what);
 

@@ -149,6 +149,18 @@ TEST(WorkflowParser, KnowsWhatRemainsOfAPipeline) {
   EXPECT_EQ(read->statements[0].operators[0].pattern, Pattern::kSynchronous);
 }
 
+// As numba names them.
+TEST(WorkflowParser, FunctionsMayHaveAnyNameInQuotes) {
+  auto read =
+      parse_workflow(with_pipeline("map \"cfunc.f$1\"(p) -> r f64\nreduce g(r) into total combine \"h.2\"\n"),
+                     "test.weft", {});
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->statements[0].operators[0].call.function, "cfunc.f$1");
+  EXPECT_EQ(read->statements[0].operators[1].combine, "h.2");
+  EXPECT_EQ(error_of(with_pipeline("map \"\"(p) -> r f64\n")),
+            "test.weft:6:5: the name of the function is empty");
+}
+
 TEST(WorkflowParser, BlocksMustEnd) {
   EXPECT_THAT(error_of("workflow x\ninput a(v f64) rows 1 by f()\nfrom a\n"),
               HasSubstr("test.weft:3:1: the pipeline has no 'end'"));
