@@ -256,6 +256,17 @@ def check_errors(folder):
     check(code == 0 and json.loads(text)["name"] == "kmeans", f"and runs without clang {said.strip()}")
     code, text, said = weft("explain", "--workflow", "kmeans")
     check(code == 0 and "loop lloyd" in text and "nearest" in text, f"explain shows it {said.strip()}")
+    code, text, said = weft("explain", "--workflow", "kmeans", "--levels", "--json", "--opt", 2)
+    check(code == 0, f"all levels of it {said.strip()}")
+    levels = json.loads(text)
+    functions = {task["id"] for task in levels["tasks"] if task["kind"] == "udf"}
+    check({task["name"] for task in levels["tasks"]} >= {"nearest", "add_point", "move_centres"}, "functions are tasks")
+    lines = {line["line"]: set(line["tasks"]) for line in levels["ir"]}
+    code_of_functions = [each for each in levels["code"]["instructions"] if any(lines[line] & functions for line in each["ir"])]
+    check(len(code_of_functions) > 100, f"{len(code_of_functions)} machine instructions belong to users' functions")
+    unowned = sum(len(each["bytes"]) for each in levels["code"]["instructions"] if not each["ir"] and each["link"] != "prologue")
+    check(unowned <= 0.005 * sum(len(each["bytes"]) for each in levels["code"]["instructions"]),
+          f"{unowned // 2} bytes of code have no owner")
 
 
 if shutil.which("clang++-19") is None and not pathlib.Path("/usr/lib/llvm-19/bin/clang++").exists():

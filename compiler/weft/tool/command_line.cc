@@ -233,7 +233,9 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
                      workflow::library_names());
   } else if (explain->parsed() && !out.workflow.file.empty()) {
     out.command = CommandLine::Command::kExplainWorkflow;
-    if (out.levels || raw.analyze) return invalid("explain --workflow has no --levels and no --analyze yet");
+    if (raw.analyze) return invalid("explain --workflow has no --analyze yet");
+    if (out.levels && out.format != ResultFormat::kJson)
+      return invalid("explain --workflow --levels is given as JSON only: add --json");
   } else if (explain->parsed()) {
     out.command = raw.analyze ? CommandLine::Command::kExplainAnalyze : CommandLine::Command::kExplain;
     if (out.queries.empty())

@@ -119,12 +119,16 @@ int run_workflow_of(const CommandLine& command) {
     Status compiled = compile_workflow_command(command);
     return compiled.ok() ? 0 : report(compiled.error());
   }
-  if (command.command == CommandLine::Command::kExplainWorkflow) {
+  if (command.command == CommandLine::Command::kExplainWorkflow && !command.levels) {
     Status explained = explain_workflow_command(command);
     return explained.ok() ? 0 : report(explained.error());
   }
   auto jit = make_jit();
   if (!jit.ok()) return report(jit.error());
+  if (command.command == CommandLine::Command::kExplainWorkflow) {
+    Status explained = explain_workflow_levels(command, **jit);
+    return explained.ok() ? 0 : report(explained.error());
+  }
   auto names = CodeNames::make(command);
   if (!names.ok()) return report(names.error());
   Timings timings;

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "compiler/weft/exec/components.h"
+#include "compiler/weft/tool/levels.h"
 #include "compiler/weft/tool/workflow_text.h"
 #include "compiler/weft/workflow/explain_workflow.h"
 #include "compiler/weft/workflow/workflow_library.h"
@@ -32,6 +33,16 @@ Result<LoadedWorkflow> load_workflow(const CommandLine& command) {
   loaded.images = std::move(*images);
   return loaded;
 }
+
+// Keeps the code that it is told of.
+struct SeenWorkflowCode final : CodeObserver {
+  v1::Plan plan;
+  v1::CodeObject code;
+  void loaded(const v1::Plan& described, const v1::CodeObject& object) override {
+    plan = described;
+    code = object;
+  }
+};
 
 void print_outcome(const workflow::RunOutcome& outcome, const std::string& name, ResultFormat format) {
   const WorkScope work(EngineWork::kOutput);
@@ -91,6 +102,23 @@ Status explain_workflow_command(const CommandLine& command) {
   auto loaded = load_workflow(command);
   if (!loaded.ok()) return loaded.error();
   auto text = workflow::explain_workflow(loaded->opened.workflow, loaded->images, command.threads);
+  if (!text.ok()) return text.error();
+  std::cout << *text << std::flush;
+  return Ok{};
+}
+
+Status explain_workflow_levels(const CommandLine& command, jit::Jit& jit) {
+  auto loaded = load_workflow(command);
+  if (!loaded.ok()) return loaded.error();
+  SeenWorkflowCode seen;
+  workflow::WorkflowSettings settings;
+  settings.level = command.level;
+  settings.tags = command.tags;
+  settings.observer = &seen;
+  auto compiled =
+      workflow::CompiledWorkflow::make(std::move(loaded->opened.workflow), loaded->images, jit, settings);
+  if (!compiled.ok()) return compiled.error();
+  auto text = levels_json(seen.plan, seen.code);
   if (!text.ok()) return text.error();
   std::cout << *text << std::flush;
   return Ok{};

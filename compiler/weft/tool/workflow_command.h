@@ -19,5 +19,8 @@ Status compile_workflow_command(const CommandLine& command);
 
 // Prints what weft makes of it.
 Status explain_workflow_command(const CommandLine& command);
+// Compiles it, and prints all levels as levels_json() does: tasks are users' functions and the code around
+// them.
+Status explain_workflow_levels(const CommandLine& command, jit::Jit& jit);
 
 }  // namespace tailor::weft
