@@ -32,7 +32,7 @@ class AgentDrops {
   void tell();
   // The connection of this process ended. The same of it for the last time, and what it has not sent.
   void gone(ProcessId process);
-  // The recording ends. Of agents whose words of before `until` have not all arrived, what they have not sent.
+  // The recording ends. Of agents whose words of before `until` have not all arrived, what they did not send.
   // Returns their processes: what they have sent may not be read either.
   std::vector<ProcessId> end(TimeNs until);
 
