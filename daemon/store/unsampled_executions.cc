@@ -136,7 +136,8 @@ void UnsampledExecutions::add(Held::iterator held) {
   if (found == sums_.end()) {
     if (sums_.size() >= kMostSums || sum_bytes_ >= kMostSumBytes) give_sums();
     sum_bytes_ += 2 * bytes_held_by(record);
-    found = sums_.emplace(std::move(key), Sum{record}).first;
+    found = sums_.try_emplace(std::move(key)).first;
+    found->second.first = record;
   }
   Sum& sum = found->second;
   if (record.begin < sum.begin) {
