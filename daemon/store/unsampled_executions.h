@@ -3,9 +3,10 @@
 //
 // An execution is held back until a sample names it, or until none can. Then it becomes a part of a sum
 // (profile/added_runs.h) of its process, its plan and its labels. Labels of a distributed trace name a single
-// execution, so sums leave them out. The record of a sum is that of its first execution; each run counts. These
-// stay as they are: executions that took long, failed, work for another one or have such workers, are not
-// drawn, ran without tags, or are sums already.
+// execution, so sums leave them out. The record of a sum is that of its first execution; each run counts.
+//
+// These stay as they are: executions that took long, failed, work for another one or have such workers, are
+// not drawn, ran without tags, or are sums already.
 #pragma once
 
 #include <cstddef>

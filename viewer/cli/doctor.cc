@@ -42,11 +42,11 @@ void look_at_messages(const query::PlanReport& report, std::vector<Finding>& out
                             static_cast<double>(total.messages) + static_cast<double>(total.agent_unsent));
   const bool many = total.agent_unsent > kFew && share > 0.01;
   out.push_back({many ? State::kProblem : State::kNote, "messages",
-                 fmt::format("{} messages of agents were not sent before their connection ended: what they say "
-                             "of plans, code and executions is missing",
+                 fmt::format("{} messages of agents were not sent before their connection ended: what they "
+                             "say of plans, code and executions is missing",
                              grouped(total.agent_unsent)),
-                 many ? "the daemon did not keep up: give Tailor more CPU time, or load fewer plans; and stop "
-                        "the agent before the process ends (docs/integrate-your-engine.md)"
+                 many ? "the daemon did not keep up: give Tailor more CPU time, or load fewer plans; and "
+                        "stop the agent before the process ends (docs/integrate-your-engine.md)"
                       : "stop the agent before the process ends (docs/integrate-your-engine.md)"});
 }
 
