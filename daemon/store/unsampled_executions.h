@@ -55,7 +55,8 @@ class UnsampledExecutions {
   // Nothing comes any more: everything is given.
   void end();
 
-  std::size_t held() const { return held_.size(); }
+  // How many executions are held back.
+  std::size_t held_back() const { return held_.size(); }
 
  private:
   using Key = std::pair<ProcessId, ExecutionHandle>;

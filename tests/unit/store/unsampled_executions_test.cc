@@ -183,7 +183,7 @@ TEST_F(UnsampledTest, TheEndGivesAllThatIsLeft) {
   run(2, 100 * kMs, 2 * kMs);
   executions_.execution(begun(3, 100 * kMs));
   executions_.end();
-  EXPECT_EQ(executions_.held(), 0u);
+  EXPECT_EQ(executions_.held_back(), 0u);
   ASSERT_EQ(given_.size(), 2u);
   EXPECT_EQ(profile::runs_of(*last_of(1)), 2u);
   EXPECT_EQ(last_of(3)->end, kTimeMax);
@@ -193,7 +193,7 @@ TEST_F(UnsampledTest, WhatIsHeldBackIsBounded) {
   const std::size_t more = 10;
   for (std::size_t i = 1; i <= UnsampledExecutions::kMostHeld + more; ++i)
     executions_.execution(begun(i, 100 * kMs));
-  EXPECT_EQ(executions_.held(), UnsampledExecutions::kMostHeld);
+  EXPECT_EQ(executions_.held_back(), UnsampledExecutions::kMostHeld);
   EXPECT_EQ(given_.size(), more);
 }
 
