@@ -155,7 +155,7 @@ WITH_CIRCLES = {
     "daemon/serve/http": {"engine", "http_server", "socket_bytes"},
     "daemon/session": {"recorder", "recorder_status"},
     "daemon/store": {"catalogue", "catalogue_shares", "checked_pages", "sqlite_statement"},
-    "daemon/tailord": {"options", "past_runs", "prepared", "rate_options", "settings", "triggered_rates", "triggers"},
+    "daemon/tailord": {"options", "prepared", "rate_options", "settings", "triggered_rates"},
     "daemon/unwind": {"file_tables", "process_code"},
     "viewer/cli": {"cost_table", "render_parts"},
 }

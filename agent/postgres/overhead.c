@@ -127,7 +127,7 @@ bool tailor_is_to_be_judged(const QueryDesc* query) {
   return true;
 }
 
-/* Of how many executions one is wrapped. */
+/* One execution in this many is wrapped. */
 static double one_in(const TailorPlan* plan) {
   if (tailor_most_overhead >= 100) return 1;
   return Max(plan->wrapper_part * 100 / tailor_most_overhead, 1);

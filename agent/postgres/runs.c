@@ -127,7 +127,6 @@ void tailor_shared_run_end(TailorPlan* plan) {
   if (!plan->shared_run) return;
   tailor_execution_end_runs(plan->shared_run, plan->runs);
   plan->shared_run = 0;
-  if (plan->runs) memset(plan->runs, 0, sizeof(*plan->runs));
 }
 
 static void add_shared(const TailorQuery* open, uint64 rows, bool failed) {

@@ -18,6 +18,7 @@
  *   trace.c      the trace that a statement belongs to; statement.c its text without its literals
  *   leader.c     what parallel workers know of their leader
  *   slot.c       the slot, and the tags of the plan that runs
+ *   ticks.c      the rate of the TSC
  *   settings.c   the settings tailor.*
  *   utf8.c       texts of the server in the encoding of Tailor's messages
  *

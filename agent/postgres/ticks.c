@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate of the TSC. To read the TSC costs half of what a clock costs, so short runs are timed with it. Two
- * looks at both, some time apart, tell the rate.
+ * The rate of the TSC, with which short runs are timed. Two looks at the TSC and a clock, some time apart,
+ * tell the rate.
  */
 #include "postgres.h"
 

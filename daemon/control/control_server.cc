@@ -65,7 +65,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
   }
   UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return failed("cannot create", path);
-  // Nobody has connected yet. Where the kernel cannot do it, ClientThreads bears with such clients.
+  // Nobody has connected yet. Where the kernel cannot do it, threads of the clients' users take what is sent.
   if (passed == Passed::kRefused) (void)os::refuse_passed_descriptors(listener.get());
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return failed("cannot bind", path);
@@ -91,7 +91,8 @@ bool ControlServer::poll(int other_fd, int timeout_ms) {
   std::vector<pollfd> waiting = {
       {has_room() ? listener_.get() : -1, POLLIN, 0}, {other_fd, POLLIN, 0}, {wake_->get(), POLLIN, 0}};
   const std::size_t first = waiting.size();
-  // Of who waits for a promised reply only the end counts. What is being read wakes us when it was.
+  // Of a client that waits for a promised reply, only the end counts. A thread that has read a request wakes
+  // us.
   for (const Client& client : clients_) {
     const auto events = static_cast<short>(client.waits_for == nullptr ? POLLIN : 0);
     waiting.push_back({client.reading == nullptr ? client.socket->get() : -1, events, 0});
@@ -112,6 +113,9 @@ bool ControlServer::poll(int other_fd, int timeout_ms) {
     // Others may ask for long: who wants an end waits for one answer at most.
     stop = stop || is_readable(other_fd);
   }
+  // Requests that were read meanwhile have had their wake-up: the next call answers them and must not wait.
+  const std::uint64_t one = 1;
+  if (stop && !clients_.empty()) (void)!::write(wake_->get(), &one, sizeof one);
   std::erase_if(clients_, [](const Client& client) { return client.turn == Turn::kOver; });
   std::ranges::stable_partition(clients_, [](Turn turn) { return turn == Turn::kSilent; }, &Client::turn);
   for (int i = 0; waiting[0].revents != 0 && i < kAcceptsAtOnce && accept_one(); ++i) {

@@ -27,7 +27,7 @@ struct Peer {
 // client that sends no request is told so and cut off. So is one that does not read its answers. With too
 // many clients, one of the user that has most of them goes (connection_share.h). A long answer comes later.
 // Meanwhile the further requests of its asker wait, and those of nobody else. Sockets are read and closed by
-// threads of their users, because a client can make whoever does so wait (client_threads.h).
+// threads of their users, because a client can make the thread that does so wait (client_threads.h).
 class ControlServer {
  public:
   // Promises a reply, within that time. Exhausted where too many are promised.
@@ -42,12 +42,12 @@ class ControlServer {
   // Of these to all users but root and the daemon's, and to one such user.
   static constexpr std::size_t kMaxLateOfOthers = 36, kMaxLateOfUser = 24;
 
-  // What becomes of descriptors in requests. None has any. kRefused: the kernel tells their sender, from
-  // Linux 6.16 on. kTaken: as older kernels do it.
+  // What the kernel does with descriptors in requests. Requests need none. kRefused: sending one fails, from
+  // Linux 6.16 on. kTaken: they arrive, as on older kernels.
   enum class Passed { kRefused, kTaken };
 
   // Replaces a socket file that nobody listens on; fails if a daemon does. At most `max_clients` (above 0)
-  // are connected at a time. `close`: see there.
+  // are connected at a time. `close`: ClientThreads::Close.
   static Result<std::unique_ptr<ControlServer>> listen(const std::string& path, Handler handler,
                                                        OnCutOff on_cut_off = {},
                                                        std::size_t max_clients = kMaxClients,

@@ -78,13 +78,13 @@ bool AgentMessages::message(const registration::PeerMessage& event) {
   ++entry->accounting.messages;
   entry->accounting_changed = true;
   LimitReached limit;
-  const Renumbered said(event, entry->state);
-  const v1::AgentMessage& message = said.message();
-  if (!entry->share.may_take(wanted(message), limit)) {
+  if (!entry->share.may_take(wanted(event.said()), limit)) {
     refuse(*entry, invalid(limit.text));
     reach(*entry, std::move(limit), 1);
     return false;
   }
+  const Renumbered said(event, entry->state);
+  const v1::AgentMessage& message = said.message();
   const std::uint64_t tsc = message.tsc() != 0 ? message.tsc() : event.received_tsc;
   const TimeNs heard = timeline_.to_ns(event.received_tsc);
   const TimeNs time = timeline_.to_ns(std::min(tsc, event.received_tsc));

@@ -10,7 +10,8 @@ void ProcessLives::named(const capture::Batch& batch, const capture::Event& even
   if (entry == nullptr) return;
   if (event.flag_exec) {
     messages_.executed(*entry, event.time);
-    // The next program's agent may have spoken already, and then has ended this only when it did.
+    // If the next program's agent has spoken already, this code was ended too late: at that time, not at the
+    // exec.
     entry->state.end_code(0, UINT64_MAX, event.time, event.time);
     entry->state.memory().clear();
     entry->state.generated().clear();

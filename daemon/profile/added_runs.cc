@@ -79,8 +79,10 @@ std::size_t bytes_of(const AddedRuns& runs) {
   return sizeof(AddedRuns) + runs.buckets.size() * sizeof(runs.buckets.front());
 }
 
-std::size_t bytes_of_runs(const ExecutionRecord& execution) {
-  return execution.added == nullptr ? 0 : bytes_of(*execution.added);
+std::size_t bytes_held(const ExecutionRecord& execution) {
+  std::size_t bytes = execution.error.size();
+  for (const auto& [key, value] : execution.labels) bytes += key.size() + value.size();
+  return execution.added == nullptr ? bytes : bytes + bytes_of(*execution.added);
 }
 
 RunTimes run_times_of(const ExecutionRecord& execution) {

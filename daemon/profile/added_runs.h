@@ -14,8 +14,8 @@
 
 namespace tailor::profile {
 
-// A time of bucket n is from 1.1^n ns up to 1.1^(n+1) ns (store/elapsed_buckets.h): those of all times in 64
-// bits.
+// The number of buckets that all times of 64 bits have. A time of bucket n is from 1.1^n ns up to 1.1^(n+1)
+// ns (store/elapsed_buckets.h).
 inline constexpr std::uint32_t kMostElapsedBuckets = 470;
 
 // The label by which an engine says already at the begin that it will add up runs, as <tailor/agent.h> has
@@ -44,8 +44,8 @@ std::uint64_t failed_runs_of(const ExecutionRecord& execution);
 
 // Bytes of memory that they take.
 std::size_t bytes_of(const AddedRuns& runs);
-// Those that the runs of the record take besides it.
-std::size_t bytes_of_runs(const ExecutionRecord& execution);
+// Bytes of what the record holds besides itself: its error, its labels and its runs.
+std::size_t bytes_held(const ExecutionRecord& execution);
 
 // Elapsed times of the runs of a record that ended; ns. All 0 where no run ended.
 struct RunTimes {

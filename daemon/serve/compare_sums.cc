@@ -51,7 +51,10 @@ Result<SummedEvent> common_event(const QueryInSums& a, const QueryInSums& b, con
   std::vector<SummedEvent> common;
   std::ranges::set_intersection(of_a, of_b, std::back_inserter(common));
   if (!source.empty()) std::erase_if(common, [&](const SummedEvent& each) { return each.first != source; });
-  if (common.empty()) return not_found("the sums of both sides have no such event in common");
+  if (common.empty())
+    return not_found(source.empty() ? "the sums of both sides have no event in common"
+                                    : fmt::format("the event \"{}\" is not in the sums of both sides",
+                                                  source.substr(0, 64)));
   const auto of_unit = [&](profile::Unit unit) {
     return std::ranges::find(common, unit, &SummedEvent::second);
   };
@@ -145,7 +148,9 @@ class SumsMatcher {
       const auto& [id, name, kind] = op;
       const SummedOperator key =
           by_number_ ? SummedOperator{id, "", ""} : SummedOperator{kNoComponent, name, kind};
-      MatchedSums& row = rows_.try_emplace(key, MatchedSums{id, name, kind, {}, {}}).first->second;
+      MatchedSums& row =
+          rows_.try_emplace(key, MatchedSums{by_number_ ? id : kNoComponent, name, kind, {}, {}})
+              .first->second;
       if (!(row.*where)) (row.*where).emplace();
       (row.*where)->add(sum);
     }

@@ -154,7 +154,7 @@ Json side_json(const std::optional<query::ComparedSide>& side) {
   // Sums know the operator, and no plan of a process.
   Json out = {
       {"key", side->plan == 0 ? Json() : Json(query::operator_key(side->process, side->plan, side->row.id))},
-      {"id", side->row.id}};
+      {"id", side->plan == 0 && side->row.id == kNoComponent ? Json() : Json(side->row.id)}};
   query::add_cost(out, side->row.cost);
   return out;
 }
@@ -232,10 +232,6 @@ Json compared_json(const query::Comparison& both) {
   }
   return out;
 }
-
-}  // namespace
-
-namespace {
 
 // Sums do not know what of a cost is shared. Those of an older version do not know more.
 void leave_out_unknown(const query::Comparison& both, Json& row) {

@@ -17,19 +17,12 @@ namespace {
 
 // Nobody's files hold the watermark back for longer.
 constexpr TimeNs kMostHeldBack = 300'000'000;
-// That read files.
-constexpr std::size_t kThreads = 4;
 // At the end nobody's samples wait for the control thread any more.
 constexpr int kStepsAtTheEnd = 16;
 // What holds less is not worth a look at the others of its user.
 constexpr std::size_t kLittleMemory = std::size_t{1} << 20;
 
 }  // namespace
-
-ForeignProcesses::Run ForeignProcesses::on_threads() {
-  return [threads = std::make_shared<os::UserThreads>(kThreads)](
-             std::uint32_t user, std::function<void()> look) { threads->add(user, std::move(look)); };
-}
 
 void ForeignProcesses::add(ProcessId process, NamesFrom names) {
   if (processes_.contains(process)) return;

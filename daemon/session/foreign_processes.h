@@ -22,6 +22,7 @@
 #include "daemon/session/foreign_process.h"
 #include "daemon/session/process_rules.h"
 #include "daemon/session/speech.h"
+#include "daemon/unwind/file_work.h"
 
 namespace tailor::session {
 
@@ -40,18 +41,16 @@ class ForeignProcesses {
   // The unwinder of stacks hears of code with call frame information; nobody else does.
   using HearCode = std::function<void(ProcessId, const v1::CodeObject&)>;
   // Reads the files of a process of a user, now or later, here or elsewhere.
-  using Run = std::function<void(std::uint32_t user, std::function<void()> look)>;
+  using Run = unwind::FileWork::Run;
   // All must outlive this.
   ForeignProcesses(os::Os& os, pipeline::Pipeline& pipeline, pipeline::Input& input,
-                   ForeignLimits limits = {}, HearCode hear_code = {}, Run run = on_threads())
+                   ForeignLimits limits = {}, HearCode hear_code = {}, Run run = unwind::on_user_threads())
       : os_(os),
         pipeline_(pipeline),
         input_(input),
         limits_(limits),
         hear_code_(std::move(hear_code)),
         run_(std::move(run)) {}
-  // On threads of its own.
-  static Run on_threads();
 
   // Speaks for the process from now on, unless that is done already.
   void add(ProcessId process, NamesFrom names);

@@ -65,11 +65,6 @@ unwind::FileWork::Run file_work(const RecorderOptions& options) {
   return unwind::on_user_threads();
 }
 
-ForeignProcesses::Run foreign_looks(const RecorderOptions& options) {
-  if (options.by_step) return at_once;
-  return ForeignProcesses::on_threads();
-}
-
 registration::ServerOptions server_options(const RecorderOptions& options) {
   registration::ServerOptions where;
   where.socket_path = options.agent_socket;
@@ -106,7 +101,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       foreign_(
           os, pipeline_, input_, {},
           [this](ProcessId process, const v1::CodeObject& code) { stacks_.foreign_code(process, code); },
-          foreign_looks(options_)),
+          file_work(options_)),
       first_looks_(os, file_work(options_)),
       pebs_trust_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},

@@ -33,9 +33,10 @@ struct WriteStats {
 
 // When the disk is full, samples and activity are dropped and counted, sums are dropped; everything else
 // (without it later samples could not be read) is kept back, up to kMaxOwedBytes, and written first once
-// there is room again. A block that follows a loss says how much was lost so far. Samples that are so much
-// alike that they would take more memory than their bytes pay for (memory_budget.h) are not compressed: in a
-// data segment, than its own bytes pay for. One thread.
+// there is room again. A block that follows a loss says how much was lost so far. Samples that are much
+// alike compress to few bytes, which may pay for less memory than the samples take (memory_budget.h). Such a
+// block is not compressed. In a data segment its own bytes alone count, without the base that a file has. One
+// thread.
 class BlockWriter {
  public:
   static constexpr std::size_t kMaxOwedBytes = 16u << 20;

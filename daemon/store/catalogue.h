@@ -158,7 +158,8 @@ class Catalogue {
   Result<std::optional<std::uint32_t>> owner(RecordingNumber recording, ProcessId process) const;
   // A process was sampled at another rate. What was said of the same begin before is replaced.
   Status put_rate(RecordingNumber recording, const profile::RateSpan& span);
-  // Of more than kMostRates, those that began first: a user may ask for other rates again and again.
+  // Removes those that began first, where there are more than kMostRates: a user may ask for other rates
+  // again and again.
   static constexpr std::size_t kMostRates = 10'000;
   Status drop_old_rates(RecordingNumber recording);
   // Samples or activity of data segment `data` name what lies in dictionary segment `dictionary`.

@@ -67,8 +67,7 @@ void CatalogueNotes::use(const EntryKey& key) {
 }
 
 void CatalogueNotes::execution(const profile::ExecutionRecord& execution) {
-  noted_.text_bytes += execution.error.size() + profile::bytes_of_runs(execution);
-  for (const auto& [key, value] : execution.labels) noted_.text_bytes += key.size() + value.size();
+  noted_.text_bytes += profile::bytes_held(execution);
   noted_.executions[{execution.process, execution.handle}] = execution;
   owner(execution.process, execution.uid);
   use({execution.process, EntryKind::kProcess, 0});

@@ -1,7 +1,5 @@
 // How much of each segment is whose. Each row is of a process, so that it is known who is to go where a user
 // has too much.
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -23,13 +21,14 @@ CREATE TABLE IF NOT EXISTS cut(uid INTEGER PRIMARY KEY, bytes INTEGER, samples I
                                last_ns INTEGER);
 )sql";
 
-// The name of the process itself (kind 1) stays in the segment. An execution is without samples once its
-// costs have gone.
+// The names of the process itself stay in the segment: its own (kind 1) and its cgroup (kind 4). An execution
+// is without samples once its costs have gone.
 Status cut_process(sqlite3* db, const SegmentRow& row, ProcessId process) {
   Statement part(db, "DELETE FROM part WHERE segment=? AND pid=? AND start=?");
   part << row.number << process.pid << process.start;
   if (auto ok = part.run(); !ok) return ok;
-  Statement entry(db, "DELETE FROM entry WHERE segment=? AND recording=? AND pid=? AND start=? AND kind<>1");
+  Statement entry(
+      db, "DELETE FROM entry WHERE segment=? AND recording=? AND pid=? AND start=? AND kind NOT IN (1, 4)");
   entry << row.number << row.recording << process.pid << process.start;
   if (auto ok = entry.run(); !ok) return ok;
   Statement cost(db, "DELETE FROM cost WHERE data=? AND recording=? AND pid=? AND start=?");

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/catalogue_upgrade.h"
 #include "daemon/store/process_weights.h"
@@ -60,9 +61,7 @@ class ScanSink : public profile::ProfileSink {
     enter_if_many();
   }
   void on_execution(const profile::ExecutionRecord& v) override {
-    std::size_t size = kRecord + v.error.size();
-    for (const auto& [key, value] : v.labels) size += key.size() + value.size();
-    weights.add(v.process, size);
+    weights.add(v.process, kRecord + profile::bytes_held(v));
     notes.execution(v);
     enter_if_many();
   }
@@ -230,8 +229,8 @@ Result<Catalogue> open_for_writing(const std::string& directory, os::Files& file
   if (whole) return catalogue;
   // Of a newer program: it is not ours to change.
   if (whole.error().code == ENOTSUP) return in_context(directory + ": ", whole.error());
-  // Another program reads it: it is as good as before, and the next attempt finds it free.
-  if (whole.error().code == EBUSY) return whole.error();
+  // Another program reads it, or the disk has no room to bring it up to date: it is as good as before.
+  if (whole.error().code == EBUSY || whole.error().code == ENOSPC) return whole.error();
   const Status aside = files.rename(path, path + ".bad");
   if (!aside) return in_context(whole.error().message + "; it cannot be put aside: ", aside.error());
   if (on_put_aside) {

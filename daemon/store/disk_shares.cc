@@ -11,7 +11,7 @@ namespace tailor::store {
 namespace {
 
 // To write a segment anew costs time, so it must be worth that.
-constexpr std::uint64_t kLeastPart = 16;  // of a segment
+constexpr std::uint64_t kLeastPart = 16;  // less than one part in 16 of a segment stays
 
 struct DividedSegment {
   SegmentRow row;

@@ -1,6 +1,6 @@
 // Whose data go first where a store has become too large. Segments go by age, whoever filled them, so one
 // user who writes much would cost all others their history. So a user has a share: half of what the store may
-// keep. What he has beyond it is cut out of the segments, and the rest of them stays.
+// keep. What a user has beyond it is cut out of the segments. The rest of the segments stays.
 #pragma once
 
 #include <cstdint>

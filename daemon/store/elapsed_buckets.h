@@ -6,13 +6,16 @@
 #include <map>
 #include <optional>
 
+#include "daemon/profile/added_runs.h"
+
 namespace tailor::store {
 
 // Buckets of logarithmic width: a time of bucket n is from 1.1^n ns up to 1.1^(n+1) ns; 0 is in the first
 // one. Their middle is wrong by at most 4.9 %.
 class ElapsedBuckets {
  public:
-  static constexpr std::uint32_t kMostBuckets = 470;  // those of all times in 64 bits
+  static constexpr std::uint32_t kMostBuckets =
+      profile::kMostElapsedBuckets;  // those of all times in 64 bits
 
   static std::uint32_t bucket_of(std::uint64_t elapsed_ns);
 

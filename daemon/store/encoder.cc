@@ -135,8 +135,7 @@ void ProfileEncoder::on_code_unload(ProcessId process, TimeNs time, CodeId code)
 }
 
 void ProfileEncoder::on_execution(const profile::ExecutionRecord& execution) {
-  std::size_t size = execution.error.size() + profile::bytes_of_runs(execution);
-  for (const auto& [key, value] : execution.labels) size += key.size() + value.size();
+  const std::size_t size = profile::bytes_held(execution);
   const std::pair key{execution.process, execution.handle};
   if (const auto known = executions_.find(key); known != executions_.end()) {
     meta_bytes_ += size;

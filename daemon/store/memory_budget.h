@@ -39,8 +39,8 @@ std::uint64_t memory_of(const profile::FileNames& names);
 // was hit, and nothing says any more why that has no name.
 std::uint64_t functions_left_out_with(const profile::FileNames& names);
 
-// Which of the names that it is given a profile holds. A reader that is given what a writer held, in the same
-// order, holds all of it: no fewer bytes come before them.
+// Which of the names that it is given a profile holds. A reader that gets what a writer held, in the same
+// order, holds all of it too: at least as many bytes come before each of them.
 class NamesRoom {
  public:
   // Whether names that take so much memory are held, where `before` bytes of blocks come before them. If so,

@@ -13,7 +13,7 @@
 namespace tailor::store {
 
 // What is not part of the sink: what a writer said it could not write, and what a store removed later because
-// whose it was had more than a share of the disk.
+// its user had more than a share of the disk.
 struct SaidLoss {
   std::uint64_t samples = 0, activity = 0, blocks = 0;
   std::string reason;

@@ -13,7 +13,7 @@ namespace tailor::store {
 // is not certain it is tried, which takes as long as to read the block. Any thread.
 bool is_readable(const BlockHeader& header, std::string_view raw, std::uint64_t before = 0);
 
-// Why a block that is not is lost.
+// The reason that is said where such a block is lost.
 inline constexpr const char* kUnreadable = "to read a block would take more memory than its size allows";
 
 }  // namespace tailor::store

@@ -29,6 +29,7 @@ inline Error catalogue_error(sqlite3* db) {
         path == nullptr ? "" : path, what));
   }
   const std::string message = fmt::format("catalogue: {}", sqlite3_errmsg(db));
+  if (code == SQLITE_FULL) return os_error(message, ENOSPC);
   return code == SQLITE_BUSY ? os_error(message, EBUSY) : internal(message);
 }
 

@@ -65,14 +65,7 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
     return in_context(path + ": ", ok.error());
   }
   merge_segment(std::move(one), path, sealed, report);
-  loss.samples += said.samples;
-  loss.activity += said.activity;
-  loss.blocks += said.blocks;
-  loss.names += said.names;
-  loss.removed_samples += said.removed_samples;
-  loss.removed_activity += said.removed_activity;
-  loss.removed_records += said.removed_records;
-  if (loss.reason.empty()) loss.reason = said.reason;
+  add_loss(said, loss);
   return Ok{};
 }
 
@@ -149,6 +142,17 @@ Status check_segment(const std::string& directory, const SegmentRow& segment, Re
   }
   merge_segment(std::move(one), path, segment.sealed, report);
   return Ok{};
+}
+
+void add_loss(const SaidLoss& one, SaidLoss& all) {
+  all.samples += one.samples;
+  all.activity += one.activity;
+  all.blocks += one.blocks;
+  all.names += one.names;
+  all.removed_samples += one.removed_samples;
+  all.removed_activity += one.removed_activity;
+  all.removed_records += one.removed_records;
+  if (all.reason.empty()) all.reason = one.reason;
 }
 
 void add_report(const ReadReport& one, ReadReport& all) {

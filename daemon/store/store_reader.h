@@ -39,7 +39,9 @@ Status read_dictionaries(const std::string& directory, const std::set<std::uint6
 // retention removed meanwhile is nothing.
 Status check_segment(const std::string& directory, const SegmentRow& segment, ReadReport& report);
 
-// Adds what was found of one part of a store to what was found of others; whether they are finished apart.
+// Adds what was found of one part of a store to what was found of others. `finished` stays as it is.
 void add_report(const ReadReport& one, ReadReport& all);
+// The same of what was said to be lost; the reason is that of the first loss.
+void add_loss(const SaidLoss& one, SaidLoss& all);
 
 }  // namespace tailor::store

@@ -57,7 +57,8 @@ class StoreRetention {
   // Writes the segment anew, which takes seconds: beside the work of another thread, and without the
   // catalogue.
   Result<RewrittenSegment> write_anew(const ChosenCut& cut, const MayGoOn& may_go_on) const;
-  // Puts what that gave in the segment's place, if it is as it was. Unavailable there: it is left as it is.
+  // Puts the new segment in the place of the old one, unless the old one has changed meanwhile. Where
+  // `written` is Unavailable, nothing changes.
   Status enter_cut(Catalogue& catalogue, const ChosenCut& cut, const Result<RewrittenSegment>& written,
                    const StoreTime& now);
   // The dictionary segment was sealed while `data` was being written. It stays until that is sealed too: what
@@ -70,8 +71,9 @@ class StoreRetention {
   // are not; the oldest first.
   Result<std::vector<SegmentRow>> due_for_summary(const Catalogue& catalogue, const StoreTime& now) const;
   void summed_up(std::uint64_t last);
-  // Deletes the file of the oldest of them. Its row stays, without bytes, so that the next sums count its
-  // samples as unwritten. Whether there was one.
+  // Deletes the file of the oldest of them, whoever filled it: without sums nothing can be cut out for one
+  // user. Its row stays, without bytes, so that the next sums count its samples as unwritten. Whether there
+  // was one.
   Result<bool> give_up_oldest(Catalogue& catalogue, const StoreTime& now);
   const GivenUp& given_up() const { return given_up_; }
 

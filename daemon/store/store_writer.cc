@@ -67,7 +67,7 @@ class StoreWriter::Segment : public BlockSink {
     row_.last = std::max(row_.last, content.last);
     const std::uint64_t before = writer.stats().bytes;
     const auto written = writer.write(type, raw, content);
-    // What was not written may be written later: whose it is has something here.
+    // A block that was not written may be written later, so its processes have a byte here at least.
     add_parts_of(written ? writer.stats().bytes - before : 0, content.weights, parts_);
     return written;
   }

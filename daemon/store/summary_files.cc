@@ -283,25 +283,30 @@ Status SummaryWriter::merge_days(std::vector<SummaryFile>& files, std::uint64_t 
       ++i;
       continue;
     }
-    if (auto ok = merge(files[i], files[i + 1]); !ok) return ok;
+    const auto merged = merge(files[i], files[i + 1]);
+    if (!merged) return merged.error();
+    if (!*merged) {
+      ++i;
+      continue;
+    }
     files.erase(files.begin() + static_cast<std::ptrdiff_t>(i + 1));
   }
   return Ok{};
 }
 
-Status SummaryWriter::merge(SummaryFile& file, const SummaryFile& next) {
+// False: one of them was damaged since it became known, and both stay.
+Result<bool> SummaryWriter::merge(SummaryFile& file, const SummaryFile& next) {
   auto merged = read_summary(directory_, file);
-  if (!merged) return merged.error();
   const auto more = read_summary(directory_, next);
-  if (!more) return more.error();
+  if (!merged || !more) return false;
   add(*merged, *more);
   const std::string before[] = {summary_path(directory_, file), summary_path(directory_, next)};
-  if (auto ok = rewrite(file, bounded(*merged)); !ok) return ok;
+  if (auto ok = rewrite(file, bounded(*merged)); !ok) return ok.error();
   known_.erase(next.first);
   for (const std::string& path : before) {
-    if (auto ok = remove(path); !ok) return ok;
+    if (auto ok = remove(path); !ok) return ok.error();
   }
-  return Ok{};
+  return true;
 }
 
 Status SummaryWriter::shrink(SummaryFile& file, std::size_t queries) {

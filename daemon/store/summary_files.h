@@ -70,7 +70,7 @@ class SummaryWriter {
   Status remove_old(std::vector<SummaryFile>& files, const SummaryRetention& retention, std::uint64_t now_ns);
   Status make_days(std::vector<SummaryFile>& files, Hour until, const Stop& stop);
   Status merge_days(std::vector<SummaryFile>& files, std::uint64_t most_bytes, const Stop& stop);
-  Status merge(SummaryFile& file, const SummaryFile& next);
+  Result<bool> merge(SummaryFile& file, const SummaryFile& next);
   Status fit(std::vector<SummaryFile>& files, std::uint64_t most_bytes, const Stop& stop);
   Status shrink(SummaryFile& file, std::size_t queries);
 

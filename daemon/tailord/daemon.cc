@@ -217,7 +217,7 @@ void Daemon::read_past_runs(const Moment& before) {
       rest = rest.first(rest.size() - part.size());
     }
   };
-  past_runs_ = std::make_unique<PastRunsReader>(options_.store, before, take);
+  past_runs_ = std::make_unique<PastRunsReader>(options_.store, before, Triggers::kMostFingerprints, take);
 }
 
 // Those of the triggers, by what else holds until a restart.

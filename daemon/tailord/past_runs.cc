@@ -10,7 +10,6 @@
 #include "daemon/profile/leader.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/store/store_directory.h"
-#include "daemon/tailord/triggers.h"
 
 namespace tailor::tailord {
 
@@ -43,9 +42,13 @@ Result<std::vector<PastRun>> past_runs(const store::Catalogue& catalogue, const 
   return runs;
 }
 
-PastRunsReader::PastRunsReader(std::string directory, const Moment& before,
+PastRunsReader::PastRunsReader(std::string directory, const Moment& before, std::size_t queries,
                                std::function<void(std::vector<PastRun>)> take)
-    : directory_(std::move(directory)), before_(before), take_(std::move(take)), thread_([this] {
+    : directory_(std::move(directory)),
+      before_(before),
+      queries_(queries),
+      take_(std::move(take)),
+      thread_([this] {
         auto runs = read();
         if (runs) return take_(std::move(*runs));
         if (!stop_.stopped())
@@ -61,7 +64,7 @@ PastRunsReader::~PastRunsReader() {
 Result<std::vector<PastRun>> PastRunsReader::read() const {
   auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
   if (!catalogue) return catalogue.error();
-  return past_runs(*catalogue, before_, Triggers::kMostFingerprints, stop_);
+  return past_runs(*catalogue, before_, queries_, stop_);
 }
 
 }  // namespace tailor::tailord

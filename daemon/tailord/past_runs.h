@@ -40,10 +40,11 @@ Result<std::vector<PastRun>> past_runs(const store::Catalogue& catalogue, const 
 // Reads them on a thread of its own: it may take seconds.
 class PastRunsReader {
  public:
-  // Of the store in `directory`, those that ended before `before`: what ends later is counted as it ends, and
-  // none may count twice. `take` is called on that thread, once; not where they cannot be read, which the log
-  // says. What `take` needs must outlive this.
-  PastRunsReader(std::string directory, const Moment& before, std::function<void(std::vector<PastRun>)> take);
+  // Of the store in `directory`, those of `queries` queries that ended before `before`: what ends later is
+  // counted as it ends, and none may count twice. `take` is called on that thread, once; not where they
+  // cannot be read, which the log says. What `take` needs must outlive this.
+  PastRunsReader(std::string directory, const Moment& before, std::size_t queries,
+                 std::function<void(std::vector<PastRun>)> take);
   // Gives up what it is at.
   ~PastRunsReader();
   PastRunsReader(const PastRunsReader&) = delete;
@@ -54,6 +55,7 @@ class PastRunsReader {
 
   const std::string directory_;
   const Moment before_;
+  const std::size_t queries_;
   const std::function<void(std::vector<PastRun>)> take_;
   Stop stop_;
   std::thread thread_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "daemon/query/time/waits.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/tailord/toml_tables.h"
 
@@ -113,6 +114,9 @@ class RuleReader {
       return fail(at, "\"wait-longer-than\" is a time such as \"500ms\", from 1 ms to 1 h");
     if (rule.slower_than_usual)
       return fail(at, "a trigger has \"wait-longer-than\" or \"slower-than-usual\": each says when it holds");
+    if (rule.wait == query::wait_key(profile::Wait::kRunnable))
+      return fail(*table_.get("wait"),
+                  "a thread in the run queue waits for nothing but a CPU: \"run-queue-above\" asks for that");
     rule.wait_longer_than = *time;
   }
 

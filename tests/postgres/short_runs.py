@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 
+from live_daemon import wait_for
 from pg_server import Burnt, Server, Session, TWINS, measuring, together
 from tailor_env import Daemon, adopt, check, check_live, sampling_denied, skip, undisturbed
 from told import Told
@@ -157,13 +158,12 @@ def each_run_counts():
 
 def counted_by_daemon(daemon, ids):
     """How many runs the daemon has of each of these executions, once they have ended."""
-    for _ in range(60):
+    def count():
         rows = {row["id"]: row for row in json.loads(daemon.tailor("list", "--json", "--limit", "1000"))["executions"]}
-        found = {name: rows.get(execution, {}).get("added_runs", {}).get("runs", 0) for name, execution in ids.items()}
-        if all(found.values()):
-            break
-        time.sleep(0.25)
-    return found
+        return {name: rows.get(execution, {}).get("added_runs", {}).get("runs", 0) for name, execution in ids.items()}
+
+    wait_for("the daemon has the sum of each plan", lambda: all(count().values()))
+    return count()
 
 
 def as_it_is(daemon):

@@ -9,8 +9,8 @@ OF_KERNEL = "_[k]"
 
 
 def folded(profile, *options):
-    """The stacks of a profile as (functions, ns), the outermost function first. None, where it has no samples."""
-    lines = run(BIN / "tailor", "export", profile, "--format", "folded", "--levels", "function", *options, expect=None).splitlines()
+    """The stacks of a profile as (functions, ns), the outermost function first. The list is empty if there are no samples."""
+    lines = run(BIN / "tailor", "export", profile, "--format", "folded", "--levels", "function", *options, expect=(0, 3)).splitlines()
     return [(stack.split(";"), int(weight)) for stack, weight in (line.rsplit(" ", 1) for line in lines)]
 
 

@@ -176,21 +176,37 @@ def work_registered(path):
 
 
 def together(count, work):
-    """Yields when each of these processes has begun; they end together, and with whoever waits for them. Each does `work(wait)`."""
+    """Yields once for each process that has got to wait(). Each does `work(wait)`. All of them end when this generator ends, or the
+    process that runs it."""
     read, write = os.pipe()
+    begun, says = os.pipe()
+    os.set_blocking(begun, False)
 
     def wait():
         os.close(write)
+        os.write(says, b".")
+        os.close(says)
         os.read(read, 1)
+
+    def said():
+        try:
+            return os.read(begun, 4096)
+        except BlockingIOError:
+            return b""
 
     children = []
     try:
         for _ in range(count):
             children.append(child_of(lambda: work(wait)))
-            yield
+            yield from said()
+        os.close(says)
+        says = None
+        os.set_blocking(begun, True)
+        while some := said():  # until all have said it, or are gone
+            yield from some
     finally:
-        os.close(write)
-        os.close(read)
+        for end in (read, write, begun, *([] if says is None else [says])):
+            os.close(end)
         for child in children:
             os.waitpid(child, 0)
 
@@ -199,6 +215,7 @@ def sleepers(path):
     """Processes that register and sleep, until there are a thousand of them; then others."""
     def sleep(wait):
         agent = RawAgent(path)
+        agent.barrier(1)
         wait()
         agent.close()
     while True:
@@ -209,11 +226,10 @@ def many_arenas(path):
     """Processes with as many tiny arenas as they may have; they end together."""
     def fill(wait):
         agent = RawAgent(path)
-        arenas = [agent.arena(index, 1, 16) for index in range(ARENAS)]
+        arenas = [agent.arena(index, 1, 16) for index in range(ARENAS)]  # noqa: F841: they live as long as this
         agent.barrier(1)
         wait()
         agent.close()
-        return arenas
     while True:
         yield from together(24, fill)
 
@@ -222,22 +238,25 @@ def slow_files(path):
     """Files of FUSE in messages. Whoever closes one waits for half a second."""
     files = SlowFiles()
     while True:
-        agent = RawAgent(path)
         files.hold()
         try:
-            for _ in range(8):
-                file = files.open()
-                agent.send(field(2, 100), [file])
-                os.close(file)
-            deadline = time.monotonic() + LINGER
-            while not files.waiting() and time.monotonic() < deadline:
-                time.sleep(0.01)
-            if files.waiting():
-                yield
-                time.sleep(0.5)
+            with contextlib.closing(RawAgent(path)) as agent:
+                for _ in range(8):
+                    file = files.open()
+                    try:
+                        agent.send(field(2, 100), [file])
+                    finally:
+                        os.close(file)
+                deadline = time.monotonic() + LINGER
+                while not files.waiting() and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                if files.waiting():
+                    yield
+                    time.sleep(0.5)
+        except OSError:  # the daemon has thrown it out; the mount stays
+            time.sleep(0.05)
         finally:
             files.let_go()
-            agent.close()
 
 
 def heavy_requests(path):
@@ -453,17 +472,18 @@ class Attackers:
     """All attacks of a kind at once, one process each; they only get the time that nobody else wants. `uid`: their user."""
 
     def __init__(self, kind, path, uid=None):
-        self.attacks, self.uid = ATTACKS[kind], uid
+        self.attacks = ATTACKS[kind]
         self.steps = [multiprocessing.Value("Q", 0) for _ in self.attacks]
-        self.processes = [multiprocessing.Process(target=self.attack, args=(attack, str(path), steps), daemon=True)
+        self.processes = [multiprocessing.Process(target=self.attack, args=(attack, str(path), steps, uid), daemon=True)
                           for attack, steps in zip(self.attacks, self.steps)]
 
-    def attack(self, attack, path, steps):
+    @staticmethod
+    def attack(attack, path, steps, uid):
         """Again whenever the daemon has thrown it out."""
         os.nice(19)
-        if self.uid is not None:
-            os.setgid(self.uid)
-            os.setuid(self.uid)
+        if uid is not None:
+            os.setgid(uid)
+            os.setuid(uid)
         while True:
             try:
                 for _ in attack(path):

@@ -5,11 +5,9 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
-#include <system_error>
 #include <thread>
 
 namespace tailor::test {
@@ -39,14 +37,6 @@ inline std::string program_of(pid_t pid) {
   std::string name;
   std::getline(file, name);
   return name;
-}
-
-inline std::size_t threads_of(pid_t pid) {
-  std::size_t count = 0;
-  std::error_code failed;
-  std::filesystem::directory_iterator task("/proc/" + std::to_string(pid) + "/task", failed);
-  for (; !failed && task != std::filesystem::directory_iterator(); task.increment(failed)) ++count;
-  return count;
 }
 
 }  // namespace tailor::test

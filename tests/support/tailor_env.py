@@ -56,10 +56,10 @@ def until_enough(wanted, count, measure, most=64):
 
 
 def run(*command, env=None, timeout=300, expect=0, stdin=None):
-    """Runs a command to its end; returns its standard output. Any other exit code than `expect` fails the test."""
+    """Runs a command to its end; returns its standard output. Any other exit code than `expect`, one or several, fails the test."""
     done = subprocess.run([str(c) for c in command], env={**os.environ, **(env or {})}, capture_output=True, text=True,
                           timeout=timeout, input=stdin)
-    if expect is not None and done.returncode != expect:
+    if expect is not None and done.returncode not in (expect if isinstance(expect, tuple) else (expect,)):
         print(f"FAILED: {' '.join(map(str, command))}: exit code {done.returncode}, expected {expect}")
         print(done.stdout[-3000:], done.stderr[-3000:], sep="\n")
         sys.exit(1)

@@ -80,7 +80,7 @@ int run_ab(const AbOptions& options) {
   auto answer =
       service.answer(serve::TagCostRequest{*filter, options.limit}, serve::Access::everything(), stop);
   if (!answer) return complain(answer.error());
-  const store::WallRange range{filter->since_ns.value_or(0), filter->until_ns.value_or(INT64_MAX)};
+  const store::WallRange range = range_of(*filter);
   auto file = tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, stop));
   if (!file) return complain(file.error());
   (*answer)["file"] = std::move(*file);

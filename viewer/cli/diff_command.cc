@@ -90,11 +90,8 @@ std::optional<serve::ExecutionFilter> store_side(const std::string& text, std::u
 
 Result<store::Summary> sums_of_side(serve::Library& library, const serve::ExecutionFilter& filter,
                                     const std::string& text, bool judged) {
-  store::WallRange range;
-  if (filter.since_ns) range.since_ns = *filter.since_ns;
-  if (filter.until_ns) range.until_ns = *filter.until_ns;
   query::StoreDamage damage;
-  auto sums = library.sums(range, Stop(), damage);
+  auto sums = library.sums(range_of(filter), Stop(), damage);
   if (!sums) return in_context(text + ": ", sums.error());
   if (judged && query::is_damaged(damage.read, damage.loss))
     return internal(fmt::format("{}: no condition of --fail-if can be judged on damaged samples. {}", text,
@@ -128,7 +125,8 @@ Result<std::optional<Compared>> compare_history(const DiffOptions& options) {
   const bool judged = !options.fail_if.empty();
   const auto of_a = sums_of_side(*library, *a, options.a, judged);
   if (!of_a) return of_a.error();
-  const auto of_b = sums_of_side(*library, *b, options.b, judged);
+  const bool same_time = a->since_ns == b->since_ns && a->until_ns == b->until_ns;
+  const auto of_b = same_time ? of_a : sums_of_side(*library, *b, options.b, judged);
   if (!of_b) return of_b.error();
   auto both =
       serve::compare_sums({*of_a, a->fingerprint}, {*of_b, b->fingerprint}, options.view.choice.source);

@@ -93,4 +93,8 @@ Result<serve::ExecutionFilter> execution_filter(const FilterOptions& options, st
   return filter;
 }
 
+store::WallRange range_of(const serve::ExecutionFilter& filter) {
+  return {filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)};
+}
+
 }  // namespace tailor::cli

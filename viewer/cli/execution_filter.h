@@ -20,6 +20,10 @@ struct FilterOptions {
     return !since.empty() || !until.empty() || !process.empty() || !cgroup.empty() || !fingerprint.empty() ||
            !longer_than.empty() || !labels.empty();
   }
+  // Whether they ask for what sums of hours do not know.
+  bool need_executions() const {
+    return !process.empty() || !cgroup.empty() || !longer_than.empty() || !labels.empty();
+  }
 };
 
 // Their names on the command line.
@@ -31,5 +35,8 @@ void add_filter(CLI::App& command, FilterOptions& options);
 
 // `now_ns`: CLOCK_REALTIME. Errors name the option and the forms that it accepts.
 Result<serve::ExecutionFilter> execution_filter(const FilterOptions& options, std::uint64_t now_ns);
+
+// The time that the filter chooses; all of it where it chooses none.
+store::WallRange range_of(const serve::ExecutionFilter& filter);
 
 }  // namespace tailor::cli

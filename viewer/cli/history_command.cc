@@ -10,8 +10,7 @@
 namespace tailor::cli {
 
 int show_history(const Choice& choice, const std::string& by) {
-  if (!choice.what.empty() || choice.has_last || !choice.filter.process.empty() ||
-      !choice.filter.cgroup.empty() || !choice.filter.labels.empty() || !choice.filter.longer_than.empty()) {
+  if (!choice.what.empty() || choice.has_last || choice.filter.need_executions()) {
     return complain(
         invalid("--by shows the daemon's store; --since, --until and --fingerprint say what of it, and "
                 "nothing else does"));

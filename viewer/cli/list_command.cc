@@ -281,7 +281,7 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
   }
-  const store::WallRange range{filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)};
+  const store::WallRange range = range_of(filter);
   auto file =
       tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, Stop()));
   if (!file) return complain(file.error());

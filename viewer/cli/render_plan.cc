@@ -208,8 +208,9 @@ std::string pipelines_section(const query::PlanPart& part, const CostTable& tabl
 
 // ", 1,204 runs of 1.5 ms on average", and "" for an execution that is one run.
 std::string runs_part(const profile::ExecutionRecord& execution) {
+  if (execution.added == nullptr) return "";
   const std::uint64_t runs = profile::runs_of(execution);
-  if (execution.added == nullptr || runs == 0) return execution.added == nullptr ? "" : ", no run ended";
+  if (runs == 0) return ", no run ended";
   std::string out = fmt::format(
       ", {} {} of {} on average", grouped(runs), runs == 1 ? "run" : "runs",
       duration(static_cast<double>(profile::run_times_of(execution).sum) / static_cast<double>(runs)));

@@ -132,8 +132,8 @@ Result<query::StackRules> read_named_rules(const std::string& name) {
     return invalid(fmt::format("\"{}\" is neither an absolute path nor the name of a rule file", name));
   const std::string path = find_rules(name);
   std::error_code problem;
-  const auto kind = std::filesystem::status(path, problem).type();
-  if (kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular)
+  const auto status = std::filesystem::status(path, problem);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     return invalid(path + " is no regular file");
   return read_rules(path);
 }

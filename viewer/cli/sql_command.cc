@@ -142,25 +142,20 @@ class Output {
 // Of the store, or of what --since, --until and --fingerprint say of it.
 Result<SqlTables> history_tables(const SqlOptions& options) {
   const Choice& choice = options.view.choice;
-  const FilterOptions& by = choice.filter;
-  const bool of_samples = !choice.what.empty() || choice.has_last || !choice.execution.empty() ||
-                          !by.process.empty() || !by.cgroup.empty() || !by.labels.empty() ||
-                          !by.longer_than.empty() || !choice.process.empty() || !choice.source.empty() ||
-                          choice.from_ns || choice.to_ns || !choice.iteration.empty() ||
-                          !choice.loop.empty() || !choice.iterations_from.empty() || options.view.thread ||
-                          options.view.pipeline || options.view.op;
+  const bool of_samples =
+      !choice.what.empty() || choice.has_last || !choice.execution.empty() ||
+      choice.filter.need_executions() || !choice.process.empty() || !choice.source.empty() ||
+      choice.from_ns || choice.to_ns || !choice.iteration.empty() || !choice.loop.empty() ||
+      !choice.iterations_from.empty() || options.view.thread || options.view.pipeline || options.view.op;
   if (of_samples)
     return invalid(
         "the tables history_... are of the daemon's store; --since, --until and --fingerprint say what of "
         "it, and nothing else does");
   const auto filter = execution_filter(choice.filter, query::wall_clock_ns());
   if (!filter) return filter.error();
-  store::WallRange range;
-  if (filter->since_ns) range.since_ns = *filter->since_ns;
-  if (filter->until_ns) range.until_ns = *filter->until_ns;
   const auto library = open_library(choice);
   query::StoreDamage damage;
-  const auto sums = library->sums(range, Stop(), damage);
+  const auto sums = library->sums(range_of(*filter), Stop(), damage);
   if (!sums) return sums.error();
   return SqlTables::make(*sums, filter->fingerprint, damage);
 }

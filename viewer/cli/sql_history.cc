@@ -19,7 +19,7 @@ constexpr const char* kHistorySchema =
     R"(CREATE TABLE history_costs (       -- sums of the store, also where samples were deleted; only of a store
   since TEXT, since_s INTEGER,     -- begin of the hour, as RFC 3339 text and Unix time
   hours INTEGER,                   -- 1, or 24 where only days are known
-  uid INTEGER,                     -- of whoever ran it; NULL: not known
+  uid INTEGER,                     -- of the user who ran it; NULL: not known
   fingerprint TEXT,                -- '': outside of executions
   owner TEXT,                      -- 'operator', 'component', 'unattributed'
   plan TEXT,                       -- the shape of its plan; '': of no plan; NULL: not known, or of several

@@ -399,12 +399,6 @@ Result<SqlTables::Reads> SqlTables::reads(const std::string& sql) {
   return noted;
 }
 
-Result<bool> SqlTables::reads_functions(const std::string& sql) {
-  const auto noted = reads(sql);
-  if (!noted) return noted.error();
-  return noted->functions;
-}
-
 Result<SqlTables> SqlTables::make(const store::Summary& sums, const std::string& fingerprint,
                                   const query::StoreDamage& damage) {
   auto tables = open();

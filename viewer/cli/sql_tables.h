@@ -27,7 +27,6 @@ class SqlTables {
   };
   // Fails as query() does before its first row.
   static Result<Reads> reads(const std::string& sql);
-  static Result<bool> reads_functions(const std::string& sql);
 
   // Of what the view shows. Fails where there are no samples, or more than `kMostSamples`. Without functions,
   // their tables are empty and columns NULL; with them, the view must have been opened with

@@ -293,8 +293,8 @@ struct tailor_runs {
  * The struct is the caller's: this touches no agent, and one thread at a time may call it for a struct. Does
  * nothing if `runs` is NULL, or `size` is smaller than that of this header. */
 TAILOR_EXPORT void tailor_runs_add(struct tailor_runs* runs, uint64_t elapsed_ns, uint64_t rows, int failed);
-/* The execution ended, and stands for these runs. No run may be among them: then it counts as none. With NULL
- * or a smaller struct it counts as one run whose rows are not known. */
+/* The execution ended, and stands for these runs. If there is no run in them, the execution counts as no run.
+ * With NULL or a smaller struct it counts as one run whose rows are not known. */
 TAILOR_EXPORT void tailor_execution_end_runs(uint64_t execution, const struct tailor_runs* runs);
 
 /* Returns where this execution keeps its tags. As a rule this is the strategy given to tailor_agent_start.

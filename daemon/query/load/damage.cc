@@ -61,7 +61,7 @@ std::string loss_text(const store::SaidLoss& loss) {
 std::string names_text(std::uint64_t functions) {
   if (functions == 0) return "";
   return fmt::format(
-      "The names of {} function{} are left out: to read them takes more memory than a profile of its size "
+      "The names of {} function{} are left out, because they take more memory than a profile of this size "
       "may. Reports look for these functions in their files.",
       functions, functions == 1 ? "" : "s");
 }
@@ -93,14 +93,7 @@ std::string damage_text(const store::ReadReport& read, const store::SaidLoss& lo
 void StoreDamage::add(const store::ReadReport& part, const store::SaidLoss& said) {
   store::add_report(part, read);
   read.finished = read.finished && part.finished;
-  loss.samples += said.samples;
-  loss.activity += said.activity;
-  loss.blocks += said.blocks;
-  loss.names += said.names;
-  loss.removed_samples += said.removed_samples;
-  loss.removed_activity += said.removed_activity;
-  loss.removed_records += said.removed_records;
-  if (loss.reason.empty()) loss.reason = said.reason;
+  store::add_loss(said, loss);
 }
 
 bool is_damaged(const Profile& profile) {

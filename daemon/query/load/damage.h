@@ -15,7 +15,7 @@ std::string damage_text(const Profile& profile);
 // The same of what was read of a store and is no profile.
 std::string damage_text(const store::ReadReport& read, const store::SaidLoss& loss);
 
-// What was read of a store, part by part, and is no profile.
+// What is damaged in parts of a store that are read one by one.
 struct StoreDamage {
   store::ReadReport read;  // finished, until a part is not
   store::SaidLoss loss;

@@ -77,15 +77,16 @@ Profile Profile::with_cells(Cells cells) const {
 
 std::vector<std::int64_t> Profile::hours() const {
   std::vector<std::int64_t> hours;
-  for (const auto& [hour, cells] : data_->hours) hours.push_back(hour);
+  for (const auto& [hour, sums] : data_->sums_of_hours) hours.push_back(hour);
   return hours;
 }
 
 Profile Profile::hour(std::int64_t hour) const {
-  static const Cells kNone;
-  const Cells* cells = find_or_null(data_->hours, hour);
-  Profile some = *this;
-  some.cells_ = std::shared_ptr<const Cells>(data_, cells == nullptr ? &kNone : cells);
+  Cells cells;
+  if (const auto* sums = find_or_null(data_->sums_of_hours, hour)) {
+    for (const auto& [key, sum] : *sums) cells.emplace_back(key, profile::cell_of(sum));
+  }
+  Profile some = with_cells(std::move(cells));
   some.narrowed_to_ = "one hour";
   return some;
 }

@@ -187,8 +187,7 @@ class Profile {
     std::map<InProcess<std::int32_t>, std::string> threads;
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
     Cells cells;
-    std::map<std::int64_t, Cells> hours;
-    std::map<std::int64_t, std::vector<std::pair<CellKey, profile::Sum>>> sums_of_hours;  // of the same cells
+    std::map<std::int64_t, std::vector<std::pair<CellKey, profile::Sum>>> sums_of_hours;
     FunctionSums functions;
     CodeSums code_sums;
     std::map<InProcess<CodeId>, v1::CodeObject> code_objects;

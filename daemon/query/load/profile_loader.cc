@@ -434,11 +434,7 @@ Profile ProfileLoader::finish() {
   } else {
     data_->cells = cells_.take();
   }
-  for (auto& [hour, cells] : hours_) {
-    auto& sums = data_->sums_of_hours[hour] = cells.take_sums();
-    Cells& of_hour = data_->hours[hour];
-    for (const auto& [key, sum] : sums) of_hour.emplace_back(key, profile::cell_of(sum));
-  }
+  for (auto& [hour, cells] : hours_) data_->sums_of_hours[hour] = cells.take_sums();
   if (options_.functions) data_->functions = functions_->take();
   for (const auto& [process, samples] : named_late_) {
     // The recorder counted them when they had no name yet.

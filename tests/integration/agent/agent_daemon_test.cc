@@ -207,7 +207,7 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
     tailor_agent_get_counters(&counters);
     bool counted = dropped > 100 && counters.messages_dropped == dropped;
     full.reach();
-    bool reached = tailor_agent_barrier(8000);
+    bool reached = tailor_agent_barrier(20'000);
     tailor_agent_stop(1000);
     ::_exit(counted && reached ? 0 : counted ? 3 : 2);
   }

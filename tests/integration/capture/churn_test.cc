@@ -71,7 +71,7 @@ void Churn::make_threads(int ms, bool& over) {
   ChunkCollector sink;
   CaptureReader reader(os::real(), sink, [](RecordingNumber, const CaptureCounts&) {}, opener());
   ASSERT_TRUE(reader.start().ok());
-  ASSERT_TRUE(test::eventually([&] { return test::threads_of(child.pid()) > 1; }));
+  ASSERT_TRUE(test::eventually([&] { return test::program_of(child.pid()) == "thread_churn"; }));
   CaptureOptions options = options_at(1000);
   options.placement = Placement::kPerThread;
   auto attached = reader.attach(child.pid(), options);

@@ -127,9 +127,12 @@ TEST_F(LiveCapture, TwoBusyThreadsAtTenKilohertzWithoutLoss) {
 
 TEST_F(LiveCapture, ThreadsOfARunningProcessAreAllSeen) {
   test::undisturbed([&] {
-    ChildProcess child({target("busy_threads"), "5", "400"});
     start();
-    ASSERT_TRUE(test::eventually([&] { return test::threads_of(child.pid()) == 5; }));
+    ChildProcess child({target("busy_threads"), "5", "400"});
+    ASSERT_TRUE(test::eventually([&] {
+      const auto threads = os::threads_of(os::real(), child.pid());
+      return threads.ok() && threads->size() == 5;
+    }));
     CaptureOptions options = options_at(1000);
     if (!attach(child.pid(), options)) GTEST_SKIP() << denied_;
     auto cpu_times = parse_cpu_times(child.read_all());

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "tests/support/process_state.h"
 #include "tests/support/sanitizers.h"
 #include "tests/unit/agent/fake_daemon.h"
 
@@ -112,12 +113,7 @@ TEST_F(ThreadlessTest, ANewDaemonIsToldInSeveralPumps) {
   daemon_.listen();
   load_plan(kPlans + 1);
   // A pump that is due looks for a daemon again.
-  int more = 0;
-  for (int i = 0; i < 60'000 && more == 0; ++i) {
-    ::usleep(1000);
-    more = tailor_agent_pump();
-  }
-  EXPECT_EQ(more, 1);
+  EXPECT_TRUE(test::eventually([] { return tailor_agent_pump() == 1; }));
   daemon_.accept();
   std::uint64_t next = 1;
   for (int i = 0; i < 1000 && next <= kPlans + 1; ++i) {

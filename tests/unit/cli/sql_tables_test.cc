@@ -59,9 +59,9 @@ std::vector<std::string> rows_of(const std::string& sql, bool functions = true,
 }
 
 bool reads_functions(const std::string& sql) {
-  const auto reads = SqlTables::reads_functions(sql);
+  const auto reads = SqlTables::reads(sql);
   EXPECT_TRUE(reads) << sql;
-  return reads && *reads;
+  return reads && reads->functions;
 }
 
 TEST(SqlTables, FunctionsAreThoseOfTheReport) {
@@ -172,8 +172,8 @@ TEST(SqlTables, WithoutFunctionsTheRestIsTheSame) {
 TEST(SqlTables, WhatIsNoQueryFailsBeforeAProfileIsRead) {
   for (const char* sql : {"DELETE FROM samples", "SELECT nothing", "SELECT 1; SELECT 2", "-- none",
                           "ATTACH '/nowhere/x' AS x", "PRAGMA user_version", "CREATE TABLE x (y)"})
-    EXPECT_FALSE(SqlTables::reads_functions(sql)) << sql;
-  EXPECT_TRUE(SqlTables::reads_functions("SELECT 1;\n "));
+    EXPECT_FALSE(SqlTables::reads(sql)) << sql;
+  EXPECT_TRUE(SqlTables::reads("SELECT 1;\n "));
 }
 
 TEST(SqlTables, SumsOfAStoreAreTables) {

@@ -1,6 +1,7 @@
 // Clients that send descriptors which are slow to close make nobody else wait: the kernel refuses such
 // packets, and where it cannot, threads of their users bear with them.
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -114,6 +115,22 @@ class StrangeDescriptorsTest : public testing::Test {
   std::vector<std::string> cut_off;
   std::unique_ptr<ControlServer> server;
 };
+
+// As where a signal comes while a request is read: without a wake-up it would wait for the next event.
+TEST_F(StrangeDescriptorsTest, ARequestThatIsReadBesideAnotherEventNeedsNoFurtherOne) {
+  start();
+  const UniqueFd client = connected();
+  send_with(client, status, STDIN_FILENO);
+  some_turns();  // it is accepted, and its request is read by and by
+  const UniqueFd event(::eventfd(1, EFD_CLOEXEC));
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(server->poll(event.get(), 0));
+    std::this_thread::yield();
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  while (handled == 0) (void)server->poll(-1, 120'000);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
 
 // So no slow descriptor lies in a connection, and nothing waits for one. Twin: the tests below, whose server
 // takes what is sent.

@@ -25,10 +25,11 @@ class AsLarge {
     *message.mutable_code_load() = code;
     say(time, message);
   }
+  void speaks_by(registration::ConnectionId connection) { connection_ = connection; }
 
  private:
   void say(TimeNs time, const v1::AgentMessage& message) {
-    registration::PeerMessage event{1, kEngine, static_cast<std::uint64_t>(time) + 50};
+    registration::PeerMessage event{connection_, kEngine, static_cast<std::uint64_t>(time) + 50};
     event.large = std::make_shared<registration::LargeMessage>(nullptr);
     event.large->message() = message;
     event.large->message().set_tsc(static_cast<std::uint64_t>(time));
@@ -38,6 +39,7 @@ class AsLarge {
 
   Pipeline& pipeline_;
   bool checked_;
+  registration::ConnectionId connection_ = 1;
 };
 
 class AsSmall {
@@ -47,6 +49,7 @@ class AsSmall {
   void load(TimeNs time, const Dictionary& dictionary) {
     script_.load(kEngine, time, dictionary);
   }
+  void speaks_by(registration::ConnectionId) {}  // the script knows who said hello last
 
  private:
   test::ScriptedInput& script_;
@@ -78,6 +81,13 @@ std::vector<std::string> story(Pipeline& pipeline, test::ScriptedInput& script, 
   says.load(4000, test::small_plan(2, 2));  // samples up to then were given out
   says.load(4000, test::small_code(21, 2, 0x50000));
   pipeline.flush(2'000'000);
+  script.hello(kEngine, 2, 2'001'000, "another agent");
+  says.speaks_by(2);
+  says.load(2'002'000, test::small_plan(1));
+  says.load(2'002'000, test::small_code(11, 1, 0x60000));
+  script.sample(42, 43, 2'002'100, 0x60000 + 20);
+  script.read();
+  pipeline.flush(3'000'000);
   std::vector<std::string> said = sink.records;
   said.insert(said.end(), sink.samples.begin(), sink.samples.end());
   for (const Problem& each : pipeline.take_problems()) said.push_back(each.text);

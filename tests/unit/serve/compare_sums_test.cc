@@ -112,6 +112,7 @@ TEST(CompareSums, OperatorsOfOtherPlansMatchByTheirName) {
   EXPECT_EQ(json["same_plan"], false);
   const Json& scan = json["operators"][0]["a"];
   EXPECT_TRUE(scan["key"].is_null());
+  EXPECT_TRUE(scan["id"].is_null()) << "it has another number on each side";
   EXPECT_TRUE(scan["shared_weight"].is_null()) << "sums do not know it";
   EXPECT_TRUE(scan["kernel_weight"].is_number() && scan["share_low"].is_number());
   EXPECT_TRUE(json["rest"][0]["significant"].is_boolean());

@@ -58,7 +58,7 @@ std::optional<std::string> rows_of(const std::string& path, const char* vfs, con
 constexpr const char* kAllRows =
     "SELECT *, hex(record) FROM execution; SELECT * FROM segment; SELECT * FROM cost; SELECT * FROM entry;"
     "SELECT * FROM use; SELECT * FROM share; SELECT * FROM owner; SELECT * FROM removed;"
-    "SELECT * FROM part; SELECT * FROM cut";
+    "SELECT * FROM part; SELECT * FROM cut; SELECT * FROM rate";
 
 class DamagedCatalogueTest : public StoreTest {
  protected:
@@ -223,7 +223,7 @@ class DamagedCatalogueTest : public StoreTest {
     };
     sql += made_of(true);
     for (const char* table :
-         {"segment", "execution", "cost", "entry", "use", "share", "owner", "removed", "part", "cut"})
+         {"segment", "execution", "cost", "entry", "use", "share", "owner", "removed", "part", "cut", "rate"})
       sql += fmt::format("INSERT INTO main.{0} SELECT * FROM now.{0};", table);
     sql += made_of(false) + "PRAGMA user_version=1";
     put(old, "");

@@ -17,7 +17,6 @@
 #include "daemon/store/store_directory.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/triggers.h"
-#include "tests/support/added_runs.h"
 
 namespace tailor::tailord {
 namespace {
@@ -73,19 +72,6 @@ class PastRunsTest : public testing::Test {
   std::uint64_t handle_ = 0;
   bool finished_ = false;
 };
-
-TEST_F(PastRunsTest, RunsThatAreAddedUpAreNotAmongThem) {
-  auto sum = ran("select 1 from t", 0, 30 * kSecond);
-  sum.added = test::thousand_runs();
-  give(sum);
-  auto of_older_agent = ran("select 1 from t", 0, 30 * kSecond);
-  of_older_agent.labels.emplace_back("runs", "short runs of this plan, added up");
-  give(of_older_agent);
-  give(ran("select 1 from t", 0, 30 * kMs));
-  const auto runs = read({100 * kSecond, kWall + 100 * kSecond});
-  ASSERT_EQ(runs.size(), 1u);
-  EXPECT_EQ(runs[0].elapsed, 30 * kMs);
-}
 
 TEST_F(PastRunsTest, AreThoseThatEndedWithoutAnErrorInTheTime) {
   give(ran("select 1 from t", 0, 30 * kMs));
@@ -169,7 +155,7 @@ TEST_F(PastRunsTest, AThreadReadsThem) {
   finish();
   std::promise<std::size_t> taken;
   const auto take = [&](const std::vector<PastRun>& runs) { taken.set_value(runs.size()); };
-  PastRunsReader reader(directory_, {0, kWall + 10 * kSecond}, take);
+  PastRunsReader reader(directory_, {0, kWall + 10 * kSecond}, kAllQueries, take);
   auto size = taken.get_future();
   ASSERT_EQ(size.wait_for(std::chrono::minutes(2)), std::future_status::ready);
   EXPECT_EQ(size.get(), 1u) << "what ended later is counted as it ends";

@@ -155,12 +155,18 @@ name = "e"
 process = "weft"
 run-queue-above = "many"
 frequency = 100
+[[triggers.raise]]
+name = "f"
+wait = "run_queue"
+wait-longer-than = "1s"
+frequency = 100
 )");
   EXPECT_THAT(r.problems, UnorderedElementsAre(HasSubstr("4: \"wait\" says which waits"),
                                                HasSubstr("8: \"wait-longer-than\" is a time"),
                                                HasSubstr("6: a trigger needs one of"),
                                                HasSubstr("12: a trigger has \"wait-longer-than\" or"),
                                                HasSubstr("18: \"run-queue-above\" is a number"),
+                                               HasSubstr("a thread in the run queue waits for nothing"),
                                                HasSubstr("23: \"run-queue-above\" is a number")));
   EXPECT_THAT(r.rules, IsEmpty());
 }

@@ -93,7 +93,7 @@ function NoneThen({ id, since, until }: { id: string; since?: string; until?: st
 function runsText(runs: Runs): string {
   const older = runs.left_out > 0 ? `; ${count(runs.left_out)} others, the older ones, are left out` : "";
   const plans = runs.plans > 1 ? `; the most expensive of ${count(runs.plans)} plans` : "";
-  return `${count(runs.samples)} samples in ${count(runs.sampled)} of ${count(runs.executions)} runs${older}${plans}`;
+  return `${count(runs.samples)} samples of ${count(runs.executions)} runs, in ${count(runs.sampled)} executions with samples${older}${plans}`;
 }
 
 function Operators({ runs }: { runs: Runs }) {
