@@ -166,6 +166,9 @@ std::string exposition(const MeterReading& meter, const v1::DaemonStatus& status
               {{"result", "error"}});
   out.counter("tailor_execution_seconds_total", "Elapsed time of executions that ended.",
               meter.execution_seconds);
+  out.counter("tailor_executions_untimed_total",
+              "Executions that ended and are in no elapsed time: they add up runs, not known how many.",
+              static_cast<double>(meter.untimed));
   out.counter("tailor_executions_drawn_total", "Executions that ended and were sampled.",
               static_cast<double>(meter.drawn));
   out.gauge("tailor_executions_drawn_ratio",

@@ -35,6 +35,8 @@ struct MeterReading {
   double execution_seconds = 0;                              // elapsed, of these
   std::uint64_t drawn = 0;  // of the executions that ended: those that were sampled
   double drawn_share = 1;   // of the executions, that is to be sampled
+  // Of the executions that ended: those whose elapsed time is not known (profile::is_untimed).
+  std::uint64_t untimed = 0;
   // Executions whose plan is another one than that of the execution of the query before: fingerprint, query.
   std::vector<std::pair<LabelValues, double>> plan_changes;
   double on_cpu_variance = 0;  // of on_cpu_seconds, by which executions are drawn; seconds squared

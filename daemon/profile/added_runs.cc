@@ -66,6 +66,10 @@ bool adds_up_runs(const ExecutionRecord& execution) {
   });
 }
 
+bool is_untimed(const ExecutionRecord& execution) {
+  return execution.added == nullptr && execution.end != kTimeMax && adds_up_runs(execution);
+}
+
 std::uint64_t runs_of(const ExecutionRecord& execution) {
   return execution.added != nullptr ? execution.added->runs : 1;
 }
@@ -88,7 +92,7 @@ std::size_t bytes_held(const ExecutionRecord& execution) {
 RunTimes run_times_of(const ExecutionRecord& execution) {
   if (execution.added != nullptr)
     return {execution.added->elapsed_sum, execution.added->elapsed_min, execution.added->elapsed_max};
-  if (execution.end == kTimeMax) return {};
+  if (execution.end == kTimeMax || is_untimed(execution)) return {};
   const auto elapsed = static_cast<std::uint64_t>(std::max<TimeNs>(0, execution.end - execution.begin));
   return {elapsed, elapsed, elapsed};
 }

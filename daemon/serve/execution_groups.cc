@@ -46,6 +46,8 @@ void ExecutionGroups::add(const store::ExecutionRow& row) {
   profile::add_bounded(group.failed, profile::failed_runs_of(record));
   if (record.end == kTimeMax) {
     ++group.running;
+  } else if (profile::is_untimed(record)) {
+    profile::add_bounded(group.untimed, profile::runs_of(record));
   } else {
     profile::add_bounded(group.ended, profile::runs_of(record));
     group.elapsed_ns += static_cast<double>(profile::run_times_of(record).sum);
@@ -76,7 +78,18 @@ Result<std::vector<ExecutionGroup>> groups_of(Library& library, const ExecutionF
   return groups.finish();
 }
 
-query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit) {
+Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const Stop& stop) {
+  ExecutionFilter every = filter;
+  every.limit = NotInGroups::kMostRows;
+  const auto gone = library.gone(every, {}, stop);
+  if (!gone) return gone.error();
+  auto removed = library.removed({});
+  if (!removed) return removed.error();
+  return NotInGroups{sum_of(*gone), std::move(*removed)};
+}
+
+query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit,
+                        const NotInGroups& missing) {
   query::Json rows = query::Json::array();
   for (std::size_t i = 0; i < std::min(limit, groups.size()); ++i) {
     const ExecutionGroup& group = groups[i];
@@ -90,8 +103,21 @@ query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, s
                      group.ended == 0 ? query::Json()
                                       : query::Json(group.elapsed_ns / static_cast<double>(group.ended))},
                     {"last_ms", to_ms(group.last_wall_ns)}});
+    if (group.untimed > 0) rows.back()["elapsed_unknown"] = group.untimed;
   }
-  return {{"by", std::string(name_of(by))}, {"groups", std::move(rows)}, {"more", groups.size() > limit}};
+  query::Json out = {
+      {"by", std::string(name_of(by))}, {"groups", std::move(rows)}, {"more", groups.size() > limit}};
+  const GoneSum& gone = missing.gone;
+  if (gone.to_ns != 0)
+    out["gone"] = {{"executions", gone.executions},
+                   {"failed", gone.failed},
+                   {"cpu_ns", store::to_number(gone.cpu.weight)},
+                   {"samples", store::to_number(gone.cpu.samples)},
+                   {"since_ms", to_ms(gone.from_ns)},
+                   {"until_ms", to_ms(gone.to_ns)},
+                   {"more", gone.more}};
+  if (!missing.removed.empty()) out["removed"] = removed_json(missing.removed);
+  return out;
 }
 
 }  // namespace tailor::serve

@@ -30,6 +30,15 @@ struct GoneList {
   bool more = false;          // there are further ones
 };
 
+// All rows of a list together.
+struct GoneSum {
+  std::uint64_t executions = 0, failed = 0;
+  store::CostSum cpu;
+  bool more = false;                     // there are further rows, which are not in it
+  std::uint64_t from_ns = 0, to_ns = 0;  // the hours, CLOCK_REALTIME: [from, to)
+};
+GoneSum sum_of(const GoneList& list);
+
 // Whether whoever asks may see sums of that user; empty: all.
 using SeesUser = std::function<bool(const std::optional<std::uint32_t>& uid)>;
 

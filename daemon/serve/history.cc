@@ -78,6 +78,7 @@ void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text, double
     return;
   }
   if (runs == 0) return;
+  if (profile::is_untimed(row.record)) return profile::add_bounded(untimed, runs);
   const profile::RunTimes times = profile::run_times_of(row.record);
   const auto shortest = static_cast<double>(times.shortest);
   elapsed_min = ended == 0 ? shortest : std::min(elapsed_min, shortest);
@@ -92,6 +93,8 @@ Json sum_json(const std::string& fingerprint, const QuerySum& sum) {
   Json estimate;
   if (const auto total = query::drawn_total(parts))
     estimate = {{"value", total->weight}, {"low", total->low}, {"high", total->high}};
+  Json elapsed = {{"min", sum.elapsed_min}, {"mean", sum.elapsed_mean()}, {"max", sum.elapsed_max}};
+  if (sum.untimed > 0) elapsed["unknown"] = sum.untimed;
   return {{"fingerprint", fingerprint},
           {"name", sum.name},
           {"text", sum.text},
@@ -100,7 +103,7 @@ Json sum_json(const std::string& fingerprint, const QuerySum& sum) {
           {"samples", sum.samples},
           {"drawn", sum.drawn_executions},
           {"cpu_ns_of_all", std::move(estimate)},
-          {"elapsed_ns", {{"min", sum.elapsed_min}, {"mean", sum.elapsed_mean()}, {"max", sum.elapsed_max}}},
+          {"elapsed_ns", std::move(elapsed)},
           {"running", sum.running},
           {"running_longest_ns", sum.running_longest},
           {"first_ms", to_ms(sum.first_ns == UINT64_MAX ? 0 : sum.first_ns)},

@@ -200,12 +200,13 @@ class History {
 }  // namespace
 
 Json elapsed_json(const store::RunSum& runs) {
-  const auto count = static_cast<double>(runs.executions);
-  const bool some = runs.executions > 0;
+  const auto count = static_cast<double>(runs.timed());
+  const bool some = runs.timed() > 0;
   Json out = {{"min", some ? runs.elapsed_min : 0},
               {"mean", some ? static_cast<double>(runs.elapsed_sum) / count : 0},
               {"max", runs.elapsed_max}};
-  const bool known = some && runs.elapsed.count() == runs.executions;
+  if (runs.untimed > 0) out["unknown"] = runs.untimed;
+  const bool known = some && runs.elapsed.count() == runs.timed();
   for (const auto& [key, part] : {std::pair{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}}) {
     // A bucket's middle may lie outside of what there was.
     out[key] = known ? Json(std::max(static_cast<double>(runs.elapsed_min),

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/call_trees.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/serve/short_text.h"
@@ -103,8 +104,9 @@ Json function_columns(const query::CallTrees& trees, ObjectNumbers& objects) {
 }
 
 Json call_trees_json(const View& view, const query::CallTrees& trees) {
+  const double worth = query::sample_worth(view.profile, view.selection, trees.source.index);
   Json out = {{"view", view_json(view, trees.source, trees.total.samples, trees.total.weight)},
-              {"effective_samples", trees.effective_samples},
+              {"effective_samples", trees.effective_samples * worth},
               {"with_chain", call_cost_json(trees.with_chain)},
               {"left_out", call_cost_json(trees.left_out)}};
   ObjectNumbers objects;

@@ -220,7 +220,7 @@ Json compared_json(const query::Comparison& both) {
     Json json = {{"change", query::name_of(row.change)}, {"name", shown.name}, {"kind", shown.kind}};
     json["a"] = side_json(row.a);
     json["b"] = side_json(row.b);
-    const query::Scale of_a(both.a.total), of_b(both.b.total);
+    const query::Scale of_a = query::scale_of(both.a), of_b = query::scale_of(both.b);
     out["operators"].push_back(changes_json(std::move(json), row.a ? row.a->row.cost : of_a({}),
                                             row.b ? row.b->row.cost : of_b({})));
   }
@@ -315,6 +315,7 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
   if (e.added != nullptr)
     out["added_runs"] = {
         {"runs", e.added->runs}, {"failed", e.added->failed}, {"elapsed_ns", elapsed_json(run_sum_of(e))}};
+  if (profile::is_untimed(e)) out["runs_unknown"] = true;
   out["error"] = e.error;
   out["labels"] = Json::object();
   for (const auto& [key, value] : e.labels) out["labels"][key] = value;

@@ -57,6 +57,10 @@ struct RunSum {
   // Of those that older programs summed up none; none either where they are more than a number can say.
   ElapsedBuckets elapsed = {};
   std::uint64_t rows_known = 0, rows = 0;  // executions whose rows are known, and how many rows these are
+  // Of `executions`, those whose elapsed time is not known (profile::is_untimed): it is in none of the times.
+  std::uint64_t untimed = 0;
+
+  std::uint64_t timed() const { return executions - untimed; }
 };
 
 // Samples of an hour, of the whole host, that are in no sum.

@@ -267,6 +267,25 @@ test("a run without samples leads to all runs of its query, and is no error", as
   server.close();
 });
 
+test("an execution whose process was sampled at another rate has a mark", async () => {
+  const responses = structuredClone(bundle.responses);
+  const rate = { hz: 997, why: "trigger slow: it has run for 3.1 s" };
+  for (const row of [responses.executions.executions.find((each) => each.id === a), responses[`executions/${a}`]]) row.rate = rate;
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, `${server.url}#/`);
+  await page.waitForSelector("[aria-label=Executions] tbody tr");
+  expect((await page.locator("[aria-label=Executions] .badge.rate").count()) === 1, "one of both has it");
+  expect((await text(page, "[aria-label=Executions] .badge.rate")) === "997 Hz (trigger slow)", await text(page, ".badge.rate"));
+  await page.locator("[aria-label='Search the executions']").fill("trigger");
+  await page.waitForFunction(() => document.querySelectorAll("[aria-label=Executions] tbody tr").length === 1);
+  await page.close();
+  const other = await open(browser, `${server.url}#/execution/${a}`);
+  await other.waitForSelector(".facts .badge.rate");
+  expect(other.wrong.length === 0, other.wrong.join("; "));
+  await other.close();
+  server.close();
+});
+
 // The first minute of the hour 9 is half a CPU of tpch-3, the next one a whole CPU of tpch-1.
 function dayAnswer(parameters) {
   const minutes = Number(parameters.get("buckets"));

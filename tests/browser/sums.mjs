@@ -14,7 +14,7 @@ import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
 import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
-import { failureOf, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
+import { failureOf, meanElapsed, rateText, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
 import { divided } from "../../viewer/web/src/model/divided.ts";
 import { dayBeside, dayOf, hoursOf, inMinute } from "../../viewer/web/src/model/day.ts";
 import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
@@ -41,6 +41,14 @@ test("the owners' costs add up to the weight of the view, and are those of the r
     near(all.owners.get(owners.find(operatorKey("812.5512.7", row.id)))?.weight ?? 0, row.weight, row.name);
   }
   for (const row of profile.plans[0].pipelines) near(all.pipelines.get(`812.5512.7:${row.id}`).weight, row.weight, `pipeline ${row.id}`);
+});
+
+test("a sample is worth less where only a share of the executions was sampled", () => {
+  const { profile, owners, samples, table } = load();
+  const part = new SampleTable({ ...profile, sample_worth: 0.25 }, samples, owners);
+  const [all, some] = [table, part].map((each) => totals(each, each.sumCells(everything)));
+  near(some.effective, all.effective / 4, "effective samples");
+  expect(some.samples === all.samples && some.weight === all.weight, "the sums are the same");
 });
 
 test("parts of the time add up to the whole", () => {
@@ -283,8 +291,21 @@ test("runs that an engine added up count each, and a run takes what it took", ()
   expect(plain(tookText(sum)) === "1204 runs, 1.5 ms each", tookText(sum));
   expect(failureOf(one) === "" && failureOf({ ...one, error: "cancelled" }) === "cancelled", failureOf(one));
   expect(failureOf(sum) === "3 of 1204 runs", failureOf(sum));
+  const unknown = { ...one, elapsed_ns: 30e9, runs_unknown: true };
+  expect(runsOf(unknown) === 1 && Number.isNaN(took(unknown)), `${took(unknown)}`);
+  expect(tookText(unknown) === "not known: runs were added up", tookText(unknown));
+  expect(Number.isNaN(meanElapsed({ executions: 2, elapsed_ns: { mean: 0, unknown: 2 } })), "of none it is known");
+  expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5, unknown: 2 } }) === 5, "of one it is known");
+  expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5 } }) === 5, "of all");
   const none = { ...sum, added_runs: { ...sum.added_runs, runs: 0, failed: 0 } };
   expect(runsOf(none) === 0 && Number.isNaN(took(none)) && failureOf(none) === "", `${took(none)}`);
+});
+
+test("an execution that was sampled at another rate says at which one, and why", () => {
+  expect(rateText({}) === "", rateText({}));
+  const raised = { rate: { hz: 1997, why: "trigger slow: it has run for 3.1 s, 4.2 times as long as usual" } };
+  expect(plain(rateText(raised)) === "1,997 Hz (trigger slow)", rateText(raised));
+  expect(rateText({ rate: { hz: 49, why: "by hand" } }) === "49 Hz (by hand)", "no more words");
 });
 
 test("sums over slices of time are those of their samples", () => {

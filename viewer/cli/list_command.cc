@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/execution_groups.h"
@@ -32,6 +33,7 @@ std::string label(const profile::ExecutionRecord& execution, std::string_view ke
 // Of runs that are added up, how long one takes on average.
 std::string elapsed_text(const profile::ExecutionRecord& e) {
   if (e.end == kTimeMax) return "running";
+  if (profile::is_untimed(e)) return "?";
   if (e.added != nullptr) {
     const auto runs = static_cast<double>(e.added->runs);
     return e.added->runs == 0 ? "?" : duration(static_cast<double>(e.added->elapsed_sum) / runs);
@@ -41,6 +43,7 @@ std::string elapsed_text(const profile::ExecutionRecord& e) {
 
 // "1,204 runs, at most 3.1 ms; ", and "" for an execution that is one run.
 std::string runs_text(const profile::ExecutionRecord& e) {
+  if (profile::is_untimed(e)) return "runs added up, not known how many; ";
   if (e.added == nullptr) return {};
   const profile::AddedRuns& added = *e.added;
   std::string out = grouped(added.runs) + (added.runs == 1 ? " run" : " runs");
@@ -155,8 +158,8 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
 }
 
 double mean_elapsed(const store::RunSum& runs) {
-  if (runs.executions == 0) return 0;
-  return static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.executions);
+  if (runs.timed() == 0) return 0;
+  return static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.timed());
 }
 
 // What stays of executions whose samples are gone, by hour and query.
@@ -179,13 +182,13 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
       terminal.dim("Samples deleted: sums of the executions that ended in the hour, or the day of old ones") +
       "\n" + table.heading();
   for (const serve::GoneRow& row : gone.rows) {
-    out += table.row(
-        {query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
-         escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions), grouped(row.runs.failed),
-         row.runs.executions == 0 ? "?" : duration(mean_elapsed(row.runs)),
-         duration(store::to_number(row.cpu.weight)),
-         grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
-        query_text(row.names.name, row.names.text, terminal.ascii));
+    out +=
+        table.row({query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
+                   escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions),
+                   grouped(row.runs.failed), row.runs.timed() == 0 ? "?" : duration(mean_elapsed(row.runs)),
+                   duration(store::to_number(row.cpu.weight)),
+                   grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
+                  query_text(row.names.name, row.names.text, terminal.ascii));
   }
   const char* more = "... more, older ones (--limit, --until, or tailor report --by hour)";
   return gone.more ? out + terminal.dim(more) + "\n" : out;
@@ -262,6 +265,24 @@ std::string render_groups(const std::vector<serve::ExecutionGroup>& groups, serv
   return out;
 }
 
+// What is in no group, or in no elapsed time of one.
+std::string render_no_group(const std::vector<serve::ExecutionGroup>& groups, const serve::GoneSum& gone,
+                            serve::GroupBy by, std::uint64_t now_ns, const Terminal& terminal) {
+  std::string out;
+  std::uint64_t untimed = 0;
+  for (const serve::ExecutionGroup& group : groups) profile::add_bounded(untimed, group.untimed);
+  if (untimed > 0)
+    out += terminal.dim(fmt::format("{} {} in no elapsed time: runs were added up, not known how many",
+                                    grouped(untimed), untimed == 1 ? "execution is" : "executions are")) +
+           "\n";
+  if (gone.to_ns == 0) return out;
+  const std::string text = fmt::format(
+      "Samples deleted: {}{} executions from {} on, with {} of CPU time, are in no {} here (tailor list)",
+      gone.more ? "more than " : "", grouped(gone.executions), query::local_time(gone.from_ns, now_ns),
+      duration(store::to_number(gone.cpu.weight)), serve::name_of(by));
+  return out + terminal.dim(text) + "\n";
+}
+
 struct ListOptions {
   Choice choice;
   std::size_t limit = 50;
@@ -276,7 +297,9 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
   const auto library = choose_library(options.choice);
   const auto groups = serve::groups_of(*library, filter, by, Stop());
   if (!groups) return complain(groups.error());
-  if (!options.choice.json && groups->empty()) {
+  const auto missing = serve::not_in_groups(*library, filter, Stop());
+  if (!missing) return complain(missing.error());
+  if (!options.choice.json && groups->empty() && missing->gone.to_ns == 0) {
     const std::string which = serve::filter_text(filter);
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
@@ -286,13 +309,15 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
       tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, Stop()));
   if (!file) return complain(file.error());
   if (options.choice.json) {
-    query::Json json = serve::groups_json(*groups, by, options.limit);
+    query::Json json = serve::groups_json(*groups, by, options.limit, *missing);
     json["file"] = std::move(*file);
     print_json(query::dump(json));
     return kOk;
   }
   const Terminal terminal = options.choice.terminal();
-  print_text(render_groups(*groups, by, options.limit, now_ns, terminal), terminal);
+  if (!groups->empty()) print_text(render_groups(*groups, by, options.limit, now_ns, terminal), terminal);
+  print_text(render_no_group(*groups, missing->gone, by, now_ns, terminal), terminal);
+  print_text(render_removed(missing->removed, now_ns, terminal), terminal);
   return kOk;
 }
 

@@ -68,6 +68,9 @@ std::string elapsed_notice(const query::PlanReport& report) {
   if (sum.not_drawn > 0)
     add(fmt::format("{} execution{} left out: not sampled (--sample-executions).", grouped(sum.not_drawn),
                     sum.not_drawn == 1 ? " is" : "s are"));
+  if (sum.added_up > 0)
+    add(fmt::format("{} execution{} left out: short runs that {} engine added up.", grouped(sum.added_up),
+                    sum.added_up == 1 ? " is" : "s are", sum.added_up == 1 ? "its" : "their"));
   if (sum.outside.samples > 0)
     add(fmt::format("{} of no execution ({} of CPU time) {} no elapsed time.",
                     samples_text(static_cast<double>(sum.outside.samples)), duration(sum.outside.weight),

@@ -210,6 +210,7 @@ std::string pipelines_section(const query::PlanPart& part, const CostTable& tabl
 std::string runs_part(const profile::ExecutionRecord& execution) {
   if (execution.added == nullptr) return "";
   const std::uint64_t runs = profile::runs_of(execution);
+  if (profile::is_untimed(execution)) return ", runs were added up, and it is not known how many";
   if (runs == 0) return ", no run ended";
   std::string out = fmt::format(
       ", {} {} of {} on average", grouped(runs), runs == 1 ? "run" : "runs",

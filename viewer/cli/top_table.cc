@@ -14,7 +14,8 @@ std::string heading(std::string_view text, bool ordered) {
 
 // The mean of the runs that have ended; where none has, how long the oldest has run at least.
 std::string elapsed_text(const TopQuery& query, const Terminal& terminal) {
-  if (query.running < query.executions) return duration(query.mean_elapsed_ns);
+  if (query.running + query.untimed < query.executions) return duration(query.mean_elapsed_ns);
+  if (query.running == 0) return "?";
   return (terminal.ascii ? "> " : "\u2265 ") + duration(query.running_longest_ns);
 }
 
@@ -25,7 +26,7 @@ std::vector<TopQuery> top_queries(const query::Json& answer) {
   for (const query::Json& each : answer.at("fingerprints")) {
     out.push_back({each.at("fingerprint"), each.at("name"), each.at("text"), each.at("executions"),
                    each.at("cpu_ns"), each.at("elapsed_ns").at("mean"), each.at("running"),
-                   each.at("running_longest_ns")});
+                   each.at("running_longest_ns"), each.at("elapsed_ns").value("unknown", std::uint64_t{0})});
   }
   return out;
 }

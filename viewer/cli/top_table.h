@@ -20,6 +20,7 @@ struct TopQuery {
   double cpu_ns = 0, mean_elapsed_ns = 0;  // in the window; of the runs that have ended
   std::uint64_t running = 0;               // of the runs, those that have not
   double running_longest_ns = 0;           // how long the oldest of these has run
+  std::uint64_t untimed = 0;               // of those that have ended, which are in no elapsed time
 };
 
 // Of an answer to a FingerprintsRequest.

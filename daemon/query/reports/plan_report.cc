@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <set>
 
-#include "daemon/query/load/damage.h"
 #include "daemon/query/reports/no_such.h"
+#include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/drawn_total.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/sums/owners.h"
+#include "daemon/query/time/no_sample.h"
 #include "daemon/query/time/pauses.h"
 #include "daemon/query/time/rates.h"
+#include "proto/base/errors.h"
 
 namespace tailor::query {
 namespace {
@@ -162,7 +164,21 @@ ComponentRow component_row(const PlanModel& model, LevelIndex level, ComponentId
   return row;
 }
 
-std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale) {
+// Of a row of everything, or of a plan in it; nothing where all executions are drawn. Those of a plan may be,
+// and not those of the plans that it is united with (same_plans.h).
+template <typename Spreads, typename Key>
+std::optional<RowSpread> spread_of(const WholeSpread& everything, const Spreads& spreads, const Key& key) {
+  if (everything.all_drawn()) return std::nullopt;
+  const auto found = spreads.find(key);
+  return found == spreads.end() ? RowSpread{} : found->second;
+}
+
+std::optional<RowSpread> spread_of(const WholeSpread& everything, const RowSpread& row) {
+  return everything.all_drawn() ? std::nullopt : std::optional(row);
+}
+
+std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale,
+                                       const WholeSpread& everything, const PlanSpreads& spreads) {
   std::vector<OperatorRow> rows;
   std::set<ComponentId> drawn;
   auto add = [&](const PlanModel::TreeNode& node) {
@@ -170,7 +186,8 @@ std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale)
     // A number that the engine left out is no operator.
     if (it == sums.operators.end() && sums.model->component(0, node.id) == nullptr) return;
     const Amount amount = it == sums.operators.end() ? Amount{} : it->second;
-    rows.push_back({component_row(*sums.model, 0, node.id, scale(amount)), node.depth, node.last});
+    const Share95 cost = scale(amount, spread_of(everything, spreads.operators, node.id));
+    rows.push_back({component_row(*sums.model, 0, node.id, cost), node.depth, node.last});
     drawn.insert(node.id);
   };
   for (const PlanModel::TreeNode& node : sums.model->tree()) add(node);
@@ -218,49 +235,60 @@ std::vector<PipelineRow> pipeline_rows(const PlanSums& sums, const Scale& scale)
   return rows;
 }
 
-std::vector<NamedRow> named_rows(const Rows& sums, const Scale& scale) {
+// `spreads`: NULL: nothing is known of these rows.
+std::vector<NamedRow> named_rows(const Rows& sums, const Scale& scale, const WholeSpread& everything,
+                                 const std::map<std::string_view, RowSpread>* spreads) {
   std::vector<NamedRow> rows;
   for (const auto& [key, row] : sums) {
-    rows.push_back({{}, std::string(key), std::string(row.first), scale(row.second), unattributed_key(key)});
+    const auto spread = spreads == nullptr ? std::nullopt : spread_of(everything, *spreads, key);
+    rows.push_back(
+        {{}, std::string(key), std::string(row.first), scale(row.second, spread), unattributed_key(key)});
   }
   most_expensive_first(rows);
   return rows;
 }
 
 PlanPart plan_part(const Profile& profile, const PlanKey& key, const PlanSums& sums, const Scale& whole,
-                   const PlanReport& report) {
+                   const RowSpreads& of_all, const PlanReport& report) {
+  static const PlanSpreads no_spreads;
+  const auto found = of_all.plans.find(key);
+  const PlanSpreads& spreads = found == of_all.plans.end() ? no_spreads : found->second;
   PlanPart part;
   part.process = key.first;
   part.plan = key.second;
   part.name = sums.model->name();
   part.executions = sums.executions.size();
-  part.cost = whole(sums.all);
+  part.cost = whole(sums.all, spread_of(report.spread, spreads.all));
   part.own = sums.own;
+  part.spread = spreads.own;
+  part.effective_samples = spreads.average;
   const Scale within = scale_within(report, part);
-  part.operators = operator_rows(sums, within);
-  part.unowned = named_rows(sums.unowned, within);
+  part.operators = operator_rows(sums, within, report.spread, spreads);
+  part.unowned = named_rows(sums.unowned, within, report.spread, &spreads.unowned);
   part.pipelines = pipeline_rows(sums, within);
   for (const auto& [component, amount] : sums.engine_components) {
     const std::string name = profile.engine_component_name(key.first, component);
     part.engine_rows.push_back({key.first, name, name, whole(amount), component_key(key.first, component)});
   }
   most_expensive_first(part.engine_rows);
-  part.unattributed_rows = named_rows(sums.unattributed, whole);
+  part.unattributed_rows = named_rows(sums.unattributed, whole, report.spread, nullptr);
   return part;
 }
 
-void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, PlanReport& report) {
+void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, const RowSpreads& spreads,
+              PlanReport& report) {
   for (const auto& [key, plan] : sums.plans) {
-    report.plans.push_back(plan_part(profile, key, plan, scale, report));
+    report.plans.push_back(plan_part(profile, key, plan, scale, spreads, report));
   }
   for (const auto& [key, amount] : sums.component_rows) {
     const std::string name = profile.engine_component_name(key.first, key.second);
-    report.component_rows.push_back(
-        {key.first, name, name, scale(amount), component_key(key.first, key.second)});
+    const Share95 cost = scale(amount, spread_of(report.spread, spreads.component_rows, key));
+    report.component_rows.push_back({key.first, name, name, cost, component_key(key.first, key.second)});
   }
   most_expensive_first(report.plans);
   most_expensive_first(report.component_rows);
-  report.unattributed_rows = named_rows(sums.unattributed_rows, scale);
+  report.unattributed_rows =
+      named_rows(sums.unattributed_rows, scale, report.spread, &spreads.unattributed_rows);
 }
 
 Result<std::uint16_t> choose_source(const Profile& profile, const Selection& selection) {
@@ -272,47 +300,42 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
   }
   const auto source = default_source(profile, selection);
   if (source) return *source;
-  if (const auto pauses = pauses_of(profile, selection); !pauses.empty())
-    return not_found("no sample in this selection: " + pauses_text(profile.recording(), pauses));
-  if (const DrawnSum drawn = drawn_sum(profile, selection, 0); drawn.executions > 0 && drawn.drawn == 0)
-    return not_found(
-        "no sample in this selection: a share of the executions is sampled (--sample-executions), and none "
-        "of these "
-        "was drawn");
-  if (is_damaged(profile))
-    return not_found("no sample in this selection could be read. " + damage_text(profile));
-  if (const std::size_t count = selection.executions.size(); count > 0)
-    return not_found(fmt::format(
-        "no sample in this selection: {} no sample, as most that are shorter than the time between two "
-        "samples; `tailor list` shows which have samples, and --last N takes more executions together",
-        count == 1 ? "its execution has" : fmt::format("its {} executions have", count)));
-  return not_found(
-      "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
-      "is, --last N takes several executions together");
+  return no_sample(profile, selection);
 }
 
 }  // namespace
 
-Scale::Scale(const Cell& total, double idle) : total_(total.weight), sampled_(total.weight - idle) {
-  effective_ = total.weight_squares > 0 ? sampled_ * sampled_ / total.weight_squares : 0;
+Scale::Scale(const Cell& total, double idle) : Scale(total, idle, WholeSpread{}, 0) {}
+
+Scale::Scale(const Cell& total, double idle, const WholeSpread& spread, double average)
+    : total_(total.weight), sampled_(total.weight - idle), spread_(spread) {
+  independent_ = total.weight_squares > 0 ? sampled_ * sampled_ / total.weight_squares : 0;
+  effective_ = spread.all_drawn() ? independent_ : average;
 }
 
-Share95 Scale::operator()(const Amount& amount) const {
+Share95 Scale::operator()(const Amount& amount, const std::optional<RowSpread>& spread) const {
+  const double samples =
+      spread ? query::effective_samples(spread_, sampled_, independent_, *spread, effective_) : effective_;
   const double share = total_ > 0 ? amount.weight / total_ : 0;
-  if (sampled_ == total_) return {amount, share, wilson(share, effective_)};
+  if (sampled_ == total_) return {amount, share, wilson(share, samples), spread};
   // Differences of large numbers are not exact.
   const double of_worked = sampled_ > 0 ? std::min(1.0, amount.weight / sampled_) : 0;
-  const Interval of_sampled = wilson(of_worked, effective_);
+  const Interval of_sampled = wilson(of_worked, samples);
   const double part = total_ > 0 ? sampled_ / total_ : 0;
-  return {amount, share, {of_sampled.low * part, of_sampled.high * part}};
+  return {amount, share, {of_sampled.low * part, of_sampled.high * part}, spread};
 }
 
 Scale scale_of(const PlanReport& report) {
-  return Scale(report.total, report.elapsed ? report.elapsed->idle_ns() : 0);
+  return Scale(report.total, report.elapsed ? report.elapsed->idle_ns() : 0, report.spread,
+               report.effective_samples);
+}
+
+Scale scale_of_own(const PlanPart& part) {
+  return Scale(part.own, 0, part.spread, part.effective_samples);
 }
 
 Scale scale_within(const PlanReport& report, const PlanPart& part) {
-  return report.base == Base::kPlan ? Scale(part.own) : scale_of(report);
+  return report.base == Base::kPlan ? scale_of_own(part) : scale_of(report);
 }
 
 namespace {
@@ -331,15 +354,19 @@ Result<PlanReport> report_of(const Profile& profile, const Selection& selection,
     report.total.weight = elapsed->elapsed_ns;
   }
   const Sums sums = sum_up(profile, selection, *source);
+  const DrawnSum drawn = drawn_sum(profile, selection, *source);
+  const double worked = elapsed == nullptr ? report.total.weight : report.total.weight - elapsed->idle_ns();
+  const RowSpreads spreads = row_spreads(profile, selection, *source, report.total, worked, drawn);
+  report.spread = spreads.everything;
+  report.effective_samples = spreads.average;
   const Scale scale = scale_of(report);
-  report.effective_samples = scale.effective_samples();
-  report.operators = scale(sums.operators);
-  report.components = scale(sums.components);
-  report.unattributed = scale(sums.unattributed);
+  report.operators = scale(sums.operators, spread_of(report.spread, spreads.operators));
+  report.components = scale(sums.components, spread_of(report.spread, spreads.components));
+  report.unattributed = scale(sums.unattributed, spread_of(report.spread, spreads.unattributed));
   report.all = scale(sums.all);
   report.marks_lost = sums.marks_lost;
   report.unregistered = unregistered_code(profile, selection, *source);
-  add_rows(profile, sums, scale, report);
+  add_rows(profile, sums, scale, spreads, report);
   for (const auto& [index, total] : totals) {
     if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
   }
@@ -347,7 +374,7 @@ Result<PlanReport> report_of(const Profile& profile, const Selection& selection,
   if (elapsed == nullptr) {
     for (const Place& place : unattributed_places(profile, selection, *source, kMostPlaces))
       report.unattributed_places.emplace_back(place, scale(place.amount));
-    report.drawn = drawn_sum(profile, selection, *source);
+    report.drawn = drawn;
   }
   report.evidence = gather_evidence(profile, selection, *source);
   report.pauses = pauses_of(profile, selection);

@@ -11,6 +11,7 @@
 #include "daemon/query/sums/costs.h"
 #include "daemon/query/sums/drawn_total.h"
 #include "daemon/query/sums/evidence.h"
+#include "daemon/query/sums/execution_spread.h"
 #include "daemon/query/sums/interval.h"
 #include "daemon/query/sums/places.h"
 #include "daemon/query/sums/unregistered_code.h"
@@ -26,6 +27,8 @@ struct Share95 {
   Amount amount;
   double share = 0;   // of the whole's weight, 0 to 1
   Interval interval;  // 95 %, see wilson()
+  // How executions differ in it, where only a share of them is sampled. Nothing: they are as in other rows.
+  std::optional<RowSpread> spread = {};
 };
 
 // Turns sums into shares of a whole.
@@ -33,11 +36,17 @@ class Scale {
  public:
   // `idle`: what of the total's weight no sample stands for. It widens no interval.
   explicit Scale(const Cell& total, double idle = 0);
+  // `average`: effective samples of the whole (execution_spread.h), where not all executions are drawn.
+  Scale(const Cell& total, double idle, const WholeSpread& spread, double average);
   double effective_samples() const { return effective_; }
-  Share95 operator()(const Amount& amount) const;
+  // Of a sample, on average, in independent ones. Below 1 where not all executions are drawn.
+  double sample_worth() const { return independent_ > 0 ? effective_ / independent_ : 1; }
+  Share95 operator()(const Amount& amount, const std::optional<RowSpread>& spread = std::nullopt) const;
 
  private:
-  double total_, sampled_, effective_;  // sampled_: of the total, what samples stand for
+  double total_, sampled_;  // sampled_: of the total, what samples stand for
+  double independent_, effective_;
+  WholeSpread spread_;
 };
 
 // Rows of equal cost by name.
@@ -86,6 +95,8 @@ struct PlanPart {
   std::uint64_t executions = 0;        // of this plan, with samples in the selection
   Share95 cost;                        // its own time, as a share of the report
   Cell own;                            // the same, without a share
+  WholeSpread spread;                  // of it
+  double effective_samples = 0;        // of it, on average, where not all executions are drawn
   std::vector<OperatorRow> operators;  // in the order of the drawn tree
   std::vector<NamedRow> unowned;       // what no operator owns, by reason; most expensive first
   std::vector<PipelineRow> pipelines;
@@ -101,7 +112,8 @@ struct PlanReport {
   // Weights are parts of elapsed time; the total is all of it, with the time in which no thread worked.
   std::optional<ElapsedSum> elapsed;
   Cell total;
-  double effective_samples = 0;  // what intervals are computed from
+  double effective_samples = 0;  // what intervals are computed from, on average
+  WholeSpread spread;            // of the total
   Share95 operators;
   Share95 components;
   Share95 unattributed;
@@ -123,6 +135,8 @@ struct PlanReport {
 
 // What shares beside plans are parts of: the total.
 Scale scale_of(const PlanReport& report);
+// What shares of the plan's own time are parts of.
+Scale scale_of_own(const PlanPart& part);
 // What shares within `part`, which is one of the report's plans, are parts of.
 Scale scale_within(const PlanReport& report, const PlanPart& part);
 

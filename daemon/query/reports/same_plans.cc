@@ -52,6 +52,9 @@ std::vector<PlanGroup> plan_groups(const PlanReport& report) {
 
 void add_amount(const Share95& cost, Share95& to) {
   to.amount.add(cost.amount);
+  if (!cost.spread) return;
+  if (!to.spread) to.spread = RowSpread{};
+  to.spread->add(*cost.spread);
 }
 
 // Rows of several plans, those with one key as one.
@@ -67,9 +70,14 @@ class RowUnion {
     std::vector<NamedRow> out;
     for (const auto& [key, row] : rows_) {
       out.push_back(row);
-      out.back().cost = scale(row.cost.amount);
+      out.back().cost = scale(row.cost.amount, row.cost.spread);
     }
     most_expensive_first(out);
+    return out;
+  }
+  std::vector<RowSpread> spreads() const {
+    std::vector<RowSpread> out;
+    for (const auto& [key, row] : rows_) out.push_back(row.cost.spread.value_or(RowSpread{}));
     return out;
   }
 
@@ -128,14 +136,16 @@ class PlanUnion {
   explicit PlanUnion(const PlanPart& first) : sum_(first) { add_rows(first); }
 
   void add(const PlanPart& part) {
+    is_several_ = true;
     add_costs(part);
     add_rows(part);
   }
 
   PlanPart finish(const PlanReport& report) {
+    if (is_several_) find_effective_samples(report);
     const Scale within = scale_within(report, sum_), whole = scale_of(report);
-    sum_.cost = whole(sum_.cost.amount);
-    for (OperatorRow& row : sum_.operators) row.cost = within(row.cost.amount);
+    sum_.cost = whole(sum_.cost.amount, sum_.cost.spread);
+    for (OperatorRow& row : sum_.operators) row.cost = within(row.cost.amount, row.cost.spread);
     sum_.unowned = unowned_.finish(within);
     sum_.pipelines = pipelines_.finish(within);
     sum_.engine_rows = engine_.finish(whole);
@@ -150,6 +160,7 @@ class PlanUnion {
     sum_.own.samples += part.own.samples;
     sum_.own.weight += part.own.weight;
     sum_.own.weight_squares += part.own.weight_squares;
+    sum_.spread.add(part.spread);
     for (std::size_t i = 0; i < sum_.operators.size(); ++i) {
       add_amount(part.operators[i].cost, sum_.operators[i].cost);
       keep_common_figures(part.operators[i], sum_.operators[i]);
@@ -163,6 +174,17 @@ class PlanUnion {
     pipelines_.add(part.pipelines);
   }
 
+  // Executions that are not drawn may have a plan of their own each, of the same tree: of all of them the
+  // share is that of the report.
+  void find_effective_samples(const PlanReport& report) {
+    sum_.spread.drawn = report.spread.drawn;
+    std::vector<RowSpread> rows = unowned_.spreads();
+    for (const OperatorRow& row : sum_.operators) rows.push_back(row.cost.spread.value_or(RowSpread{}));
+    const double weight = sum_.own.weight, squares = sum_.own.weight_squares;
+    sum_.effective_samples =
+        effective_samples(sum_.spread, weight, squares > 0 ? weight * weight / squares : 0, rows);
+  }
+
   // What one plan estimated or counted is not said of all.
   static void keep_common_figures(const OperatorRow& row, OperatorRow& to) {
     std::erase_if(to.attributes, [&](const auto& attribute) {
@@ -172,6 +194,7 @@ class PlanUnion {
   }
 
   PlanPart sum_;
+  bool is_several_ = false;
   RowUnion unowned_, engine_, unattributed_;
   PipelineUnion pipelines_;
 };

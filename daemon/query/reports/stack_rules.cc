@@ -182,7 +182,7 @@ Result<RuleReport> rule_report(const Profile& profile, const Selection& selectio
     (of.kind == StackRule::Kind::kOperator ? operators : phases).add(cell, as_cell, 1, false);
     by_rule[{of.kind, of.name}].add(cell, as_cell, 1, false);
   }
-  const Scale scale(report.summary.total);
+  const Scale scale = scale_of(report.summary);
   for (const auto& [rule, amount] : by_rule) {
     auto& rows = rule.first == StackRule::Kind::kOperator ? report.operators : report.phases;
     rows.push_back({{}, rule.second, rule.second, scale(amount)});

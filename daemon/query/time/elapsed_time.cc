@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/query/load/added_runs.h"
+#include "daemon/query/time/no_sample.h"
 #include "daemon/query/time/worked_time.h"
 #include "proto/base/errors.h"
 
@@ -77,6 +79,8 @@ class Divider {
       if (window.from >= window.to && (from_ > -kLatest || to_ < kLatest)) continue;
       if (!each.drawn) {
         ++sum_.not_drawn;
+      } else if (adds_up_runs(each)) {
+        ++sum_.added_up;
       } else if (static_cast<double>(window.to - window.from) < kLeastPeriods * period_of(each.process) ||
                  window.from >= window.to || windows_.size() >= kLeftOut) {
         ++sum_.too_short;
@@ -96,6 +100,10 @@ class Divider {
           "told. Sample at a higher rate, or ask for CPU time, without --of elapsed",
           sum_.too_short == 1 ? "the execution" : fmt::format("none of the {} executions", sum_.too_short),
           sum_.too_short == 1 ? "is not" : "is", kLeastPeriods));
+    if (sum_.added_up > 0)
+      return not_found(
+          "each execution of this selection is many short runs that its engine added up: what made one run "
+          "take so long cannot be told. Ask for CPU time, without --of elapsed");
     return not_found(
         "no sampled execution in this selection: only executions have an elapsed time. Ask for CPU time, "
         "without --of elapsed");
@@ -207,7 +215,7 @@ std::string sources_of_cpu_time(const Profile& profile, const Selection& selecti
 
 Result<ElapsedTime> elapsed_time(const Profile& profile, const Selection& selection, TimeNs from, TimeNs to) {
   const auto source = selection.source ? selection.source : default_source(profile, selection);
-  if (!source) return not_found("no sample in this selection");
+  if (!source) return no_sample(profile, selection);
   if (const profile::Source shown = profile.source(*source); shown.unit != profile::Unit::kNsOnCpu) {
     const std::string others = sources_of_cpu_time(profile, selection);
     return invalid(fmt::format(

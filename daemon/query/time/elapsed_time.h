@@ -15,6 +15,8 @@ struct ElapsedSum {
   std::uint64_t executions = 0;
   std::uint64_t too_short = 0;  // not judged: shorter than kLeastPeriods
   std::uint64_t not_drawn = 0;  // not judged: not sampled
+  // Not judged: each is many short runs that an engine added up. Between them nobody waited.
+  std::uint64_t added_up = 0;
   double elapsed_ns = 0;
   double worked_ns = 0;  // of it a thread worked, as far as samples tell
   double cpu_ns = 0;     // that samples stand for, in executions

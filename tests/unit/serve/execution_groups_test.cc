@@ -76,6 +76,49 @@ TEST(ExecutionGroups, CountEachOfTheRunsThatAreAddedUp) {
   EXPECT_EQ(json["groups"][0]["elapsed_ns_mean"], 60.0);
 }
 
+// An old agent does not say how many runs it added up, and they took less than from the first to the last.
+TEST(ExecutionGroups, RunsOfUnknownNumberAreInNoElapsedTime) {
+  ExecutionGroups groups(GroupBy::kCgroup);
+  groups.add(ran_in("/a", 10));  // of 200 ns
+  store::ExecutionRow sum = ran_in("/a", 20);
+  sum.record.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  sum.record.end = 30'000'000'000;
+  sum.record.error = "cancelled";
+  groups.add(sum);
+  const auto found = groups.finish();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].executions, 2u);
+  EXPECT_EQ(found[0].failed, 1u);
+  EXPECT_EQ(found[0].ended, 1u);
+  EXPECT_EQ(found[0].untimed, 1u);
+  const query::Json json = groups_json(found, GroupBy::kCgroup, 10);
+  EXPECT_EQ(json["groups"][0]["elapsed_ns_mean"], 200.0);
+  EXPECT_EQ(json["groups"][0]["elapsed_unknown"], 1);
+}
+
+TEST(ExecutionGroups, SayWhatIsKnownOfNoGroup) {
+  GoneRow row;
+  row.hour = 1000;
+  row.runs = {5, 1, 50, 10, 10};
+  row.cpu.weight = store::to_parts(3e6);
+  row.cpu.samples = store::to_parts(3);
+  GoneList list{{row}, true};
+  row.hour = 976;
+  row.hours = 24;
+  list.rows.push_back(row);
+  NotInGroups missing;
+  missing.gone = sum_of(list);
+  const query::Json json = groups_json({}, GroupBy::kPod, 10, missing)["gone"];
+  EXPECT_EQ(json["executions"], 10);
+  EXPECT_EQ(json["failed"], 2);
+  EXPECT_EQ(json["cpu_ns"], 6e6);
+  EXPECT_EQ(json["samples"], 6.0);
+  EXPECT_EQ(json["since_ms"], 976 * 3'600'000.0);
+  EXPECT_EQ(json["until_ms"], 1001 * 3'600'000.0);
+  EXPECT_EQ(json["more"], true);
+  EXPECT_FALSE(groups_json({}, GroupBy::kPod, 10).contains("gone")) << "a file has no such sums";
+}
+
 TEST(ExecutionGroups, BeyondTheMostTheRestIsOne) {
   ExecutionGroups groups(GroupBy::kCgroup);
   for (std::size_t i = 0; i < ExecutionGroups::kMostGroups + 5; ++i)

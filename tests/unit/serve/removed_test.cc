@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "daemon/serve/execution_groups.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue.h"
@@ -51,6 +52,16 @@ TEST_F(RemovedTest, OfOthersAreNotTold) {
   const auto removed = library_->removed([](const auto& uid) { return uid == 2000u; });
   ASSERT_TRUE(removed);
   EXPECT_TRUE(removed->empty());
+}
+
+TEST_F(RemovedTest, GroupsSayWhatTheyLack) {
+  const auto missing = not_in_groups(*library_, {}, Stop());
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->removed.size(), 2u);
+  EXPECT_EQ(missing->gone.to_ns, 0u) << "nothing was summed up";
+  const Json json = groups_json({}, GroupBy::kPod, 10, *missing);
+  EXPECT_EQ(json["removed"][0]["executions"], 17);
+  EXPECT_FALSE(json.contains("gone"));
 }
 
 }  // namespace

@@ -459,6 +459,24 @@ TEST(QuerySums, TextsAreCutAndTheTotalIsOfAll) {
   EXPECT_EQ(out["truncated"], true);
 }
 
+// Half a minute of runs that an old agent added up is no elapsed time of a run.
+TEST(QuerySums, RunsOfUnknownNumberAreInNoElapsedTime) {
+  QuerySums sums;
+  store::ExecutionRow sum = row_of("q", 5, 1);
+  sum.record.end = 30'000'000'000;
+  sum.record.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  sums.add(sum);
+  sums.add(row_of("q", 5, 1));
+  const auto order = FingerprintsRequest::Order::kCpu;
+  const Json found = sums.json(10, order);
+  ASSERT_EQ(found["fingerprints"].size(), 1u);
+  const Json query = found["fingerprints"][0];
+  EXPECT_EQ(query["executions"], 2);
+  EXPECT_EQ(query["elapsed_ns"]["unknown"], 1);
+  EXPECT_EQ(query["elapsed_ns"]["mean"], 1000.0);
+  EXPECT_EQ(query["elapsed_ns"]["max"], 1000.0);
+}
+
 TEST(QuerySums, ATextIsLookedForBeforeTheLimit) {
   QuerySums sums;
   for (int i = 0; i < 200; ++i) sums.add(row_of("dear " + std::to_string(i), 100, 1));

@@ -171,6 +171,24 @@ TEST(SummaryCodec, KeepsHowLongExecutionsTook) {
   EXPECT_EQ(again->runs.rbegin()->second.elapsed.count(), 0u) << "of the other query nothing is known";
 }
 
+TEST(SummaryCodec, KeepsHowManyExecutionsAreInNoElapsedTime) {
+  Summary given = one(7);
+  RunSum& run = given.runs.begin()->second;
+  run = {3, 0, 12, 5, 7};
+  run.elapsed.add(5);
+  run.elapsed.add(7);
+  run.untimed = 1;
+  const auto again = read(bytes_of(given));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->runs.begin()->second.untimed, 1u);
+  EXPECT_EQ(again->runs.begin()->second.timed(), 2u);
+  EXPECT_EQ(again->runs.rbegin()->second.untimed, 0u);
+  run.untimed = 4;
+  EXPECT_FALSE(read(bytes_of(given))) << "more than there are";
+  run.untimed = 2;
+  EXPECT_FALSE(read(bytes_of(given))) << "two have a time, by their buckets";
+}
+
 // Engines add up runs, and may say any number of them: no sum wraps, and what is written can be read.
 TEST(SummaryCodec, KeepsMoreExecutionsThanANumberCanSay) {
   Summary given = one(7);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "daemon/query/json/report_json.h"
+#include "daemon/query/load/added_runs.h"
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/cost_columns.h"
 #include "daemon/query/reports/plan_report.h"
@@ -176,6 +177,32 @@ TEST(ElapsedTime, ShortExecutionsAreLeftOutAndCounted) {
   const auto none = elapsed_time(profile, {.executions = {{test::kSampleProcess, 50}}});
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("as long as 20 samples' time"));
+}
+
+// Between short runs that an engine added up, nobody waited for any of them.
+TEST(ElapsedTime, RunsThatAreAddedUpAreLeftOutAndCounted) {
+  Feed feed = three_threads();
+  profile::ExecutionRecord sum;
+  sum.process = test::kSampleProcess;
+  sum.handle = 50;
+  sum.id.bytes.fill(50);
+  sum.plan = test::kSamplePlan;
+  sum.begin = test::kSampleStart;
+  sum.end = test::kSampleStart + 5000 * kMs;
+  sum.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  feed.loader.on_execution(sum);
+  feed.work(kThread + 3, 0, 30, kIrOfGroup, 50);
+  const Profile profile = feed.loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time) << time.error().message;
+  EXPECT_EQ(time->sum.executions, 1u);
+  EXPECT_EQ(time->sum.added_up, 1u);
+  EXPECT_EQ(time->sum.outside.samples, 0u);
+  EXPECT_DOUBLE_EQ(time->sum.elapsed_ns, 100e6);
+  EXPECT_EQ(json_of(time->profile, *plan_report(*time))["elapsed"]["added_up"], 1);
+  const auto none = elapsed_time(profile, {.executions = {{test::kSampleProcess, 50}}});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("many short runs"));
 }
 
 TEST(ElapsedTime, AnExecutionWithoutWorkIsIdle) {

@@ -138,6 +138,7 @@ export interface OffCpuRow {
 export interface DividedTime {
   executions: number;
   too_short: number;
+  added_up?: number; // left out too: executions that are many short runs, which their engine added up
   ns: number;
   worked_ns: number;
   idle_ns: number;
@@ -151,6 +152,7 @@ export interface Profile {
   weight: number;
   elapsed?: DividedTime;
   effective_samples: number;
+  sample_worth?: number; // only a share of the executions was sampled: how many independent samples one is worth on average
   operators: Cost;
   engine_components: Cost;
   unattributed: Cost;
@@ -180,7 +182,7 @@ export interface Execution {
   cgroup?: string;
   pod?: string;
   container?: string;
-  rate?: { hz: number; why: string }; // its process was sampled at this rate for some of its time
+  rate?: { hz: number; why: string }; // its process was sampled at this rate for some of its time; "trigger NAME: what held"
   plan: number;
   plan_key?: string;
   plan_name: string;
@@ -192,6 +194,7 @@ export interface Execution {
   samples: number;
   rows: number | null; // null: the process ended before it was said
   added_runs?: AddedRuns; // its engine added up these runs; then elapsed_ns is from the first begin to the last end
+  runs_unknown?: boolean; // its engine added up runs, and nobody knows how many: elapsed_ns is of none of them
   error: string;
   labels: Record<string, string>;
 }
@@ -448,7 +451,7 @@ export interface Fingerprint {
   executions: number;
   cpu_ns: number;
   samples: number;
-  elapsed_ns: { min: number; mean: number; max: number };
+  elapsed_ns: { min: number; mean: number; max: number; unknown?: number }; // unknown: how many executions are in none of these
   first_ms: number; // when the first and the last of them began
   last_ms: number;
   last_execution: string;
@@ -486,7 +489,7 @@ export interface HistoryRow {
 export interface HistorySums {
   executions: number;
   failed: number;
-  elapsed_ns: { min: number; mean: number; max: number };
+  elapsed_ns: { min: number; mean: number; max: number; unknown?: number };
   rows: HistoryRow[];
   losses?: { lost_ring: number; lost_hardware: number; late: number; unwritten: number };
 }

@@ -1,16 +1,18 @@
 // What an execution counts as. An engine may add up short runs of a query in one execution: each run counts.
 import type { Execution } from "../data/types.ts";
-import { count, duration } from "./format.ts";
+import { count, duration, name as clean } from "./format.ts";
 
 export const runsOf = (row: Execution): number => row.added_runs?.runs ?? 1;
 
 // How long it took; where runs are added up, a run on average. NaN: not known.
 export function took(row: Execution): number {
+  if (row.runs_unknown) return Number.NaN;
   if (!row.added_runs) return row.elapsed_ns ?? Number.NaN;
   return row.added_runs.runs > 0 ? row.added_runs.elapsed_ns.mean : Number.NaN;
 }
 
 export function tookText(row: Execution): string {
+  if (row.runs_unknown) return "not known: runs were added up";
   if (!row.added_runs) return duration(took(row));
   return `${count(row.added_runs.runs)} runs, ${duration(took(row))} each`;
 }
@@ -20,4 +22,16 @@ export function failureOf(row: Execution): string {
   const failed = row.added_runs?.failed ?? 0;
   if (row.error !== "" || failed === 0) return row.error;
   return `${count(failed)} of ${count(runsOf(row))} runs`;
+}
+
+// How long executions of a query took on average. NaN: of none it is known, because their engine added up runs.
+export function meanElapsed(sum: { executions: number; elapsed_ns: { mean: number; unknown?: number } }): number {
+  return (sum.elapsed_ns.unknown ?? 0) >= sum.executions && sum.executions > 0 ? Number.NaN : sum.elapsed_ns.mean;
+}
+
+// The other rate that its process was sampled at while it ran, as `tailor list` marks it: what raised it, without what exactly
+// held. "": it was sampled as configured.
+export function rateText(row: Execution): string {
+  if (!row.rate) return "";
+  return `${row.rate.hz.toLocaleString("en")} Hz (${clean(row.rate.why.split(": ")[0], 60)})`;
 }

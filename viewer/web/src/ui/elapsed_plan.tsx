@@ -64,7 +64,8 @@ export function withoutElapsed(choice: ElapsedChoice, divided: Divided | null) {
 // Of how much time the shares are parts, and what is not among it.
 export function elapsedNote({ time }: Divided, view: PageView): string {
   const { tid, pipeline } = view.chosen;
-  const short = time.too_short > 0 ? `, ${count(time.too_short)} too short to judge` : "";
+  const added = time.added_up ? `, ${count(time.added_up)} of runs that were added up left out` : "";
+  const short = (time.too_short > 0 ? `, ${count(time.too_short)} too short to judge` : "") + added;
   const all = tid !== null || pipeline !== null ? ", of all threads and pipelines" : "";
   return `${duration(time.ns)} of elapsed time${short}${all}`;
 }

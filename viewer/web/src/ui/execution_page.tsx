@@ -19,7 +19,7 @@ import { MemoryCard } from "./memory_card.tsx";
 import { Base, isPlanless, PageView, readChosen } from "./page_view.ts";
 import { mostSamples, type OnDemand, useSamplesOnDemand } from "./part_samples.ts";
 import { useCodeOfPart, useElapsedTime, useMemoryOfPart, useThreadsInSight } from "./part_views.ts";
-import { Message } from "./parts.tsx";
+import { Message, RateBadge } from "./parts.tsx";
 import { PlanCard } from "./plan_card.tsx";
 import { MarksCard, RangeCard } from "./range_card.tsx";
 import { RecordingCard } from "./recording_card.tsx";
@@ -183,7 +183,7 @@ function openTab(tab: Tab, usual: Tab) {
 function Facts({ row }: { row: Execution }) {
   return (
     <span class="facts dim">
-      {row.elapsed_ns !== undefined && `took ${tookText(row)}`} · {rowsText(row.rows)}{failureOf(row) ? ` · failed: ${clean(failureOf(row), 100)}` : ""}
+      {row.elapsed_ns !== undefined && `took ${tookText(row)}`} · {rowsText(row.rows)}{failureOf(row) ? ` · failed: ${clean(failureOf(row), 100)}` : ""} <RateBadge row={row} />
       {Object.entries(row.labels ?? {}).map(([key, value]) => (
         <span key={key} class="label" title={lines(value)}>
           {clean(key, 30)}: {clean(value, 60)}

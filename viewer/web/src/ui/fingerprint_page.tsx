@@ -5,12 +5,12 @@ import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
 import { count, duration, lines, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
-import { failureOf, runsOf, took, tookText } from "../model/runs.ts";
+import { failureOf, meanElapsed, runsOf, took, tookText } from "../model/runs.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { HistoryCard } from "./history_card.tsx";
 import { useLoad } from "./load.ts";
-import { Card, DataTable, Message, shareColumns } from "./parts.tsx";
+import { Card, DataTable, Message, RateBadge, shareColumns } from "./parts.tsx";
 
 // Links of dashboards bring the time that is shown there, in Unix milliseconds.
 function timeOf(text: string | undefined): string | undefined {
@@ -32,7 +32,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
       <div class="heading">
         <h1>{clean(query.name, 80)}</h1>
         <span class="dim">
-          {query.executions} executions · {duration(query.cpu_ns)} of CPU time · {duration(query.elapsed_ns.min)} to {duration(query.elapsed_ns.max)}
+          {query.executions} executions · {duration(query.cpu_ns)} of CPU time · {Number.isNaN(meanElapsed(query)) ? "elapsed time not known" : `${duration(query.elapsed_ns.min)} to ${duration(query.elapsed_ns.max)}`}
         </span>
         {(since || until) && (
           <span class="dim">
@@ -61,7 +61,15 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
             rows={runs}
             onRow={(row) => go({ page: "execution", id: row.id, state: {} })}
             columns={[
-              { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleString() : "–") },
+              {
+                name: "began",
+                value: (row) => row.began_ms ?? 0,
+                show: (row) => (
+                  <>
+                    {row.began_ms ? new Date(row.began_ms).toLocaleString() : "–"} <RateBadge row={row} />
+                  </>
+                ),
+              },
               { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => tookText(row) },
               { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
               { name: "samples", number: true, value: (row) => row.samples },

@@ -5,6 +5,7 @@ import type { Access } from "../data/access.ts";
 import type { History } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent, points } from "../model/format.ts";
 import { differences, eventOf, type Line, linesOf, shareIn, sumOf } from "../model/periods.ts";
+import { meanElapsed } from "../model/runs.ts";
 import { change, route } from "../state/route.ts";
 import { useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message, shareColumns } from "./parts.tsx";
@@ -151,7 +152,7 @@ function Periods({ history, event, unit }: { history: History; event: string; un
         </span>
       </header>
       <p>
-        A: {count(a.executions)} executions, {each(wholeA!, a.executions)} each, {duration(a.elapsed_ns.mean)} long on average. B: {count(b.executions)} executions, {each(wholeB!, b.executions)} each, {duration(b.elapsed_ns.mean)} long on average.
+        A: {count(a.executions)} executions, {each(wholeA!, a.executions)} each, {duration(meanElapsed(a))} long on average. B: {count(b.executions)} executions, {each(wholeB!, b.executions)} each, {duration(meanElapsed(b))} long on average.
       </p>
       <DataTable
         caption="Two periods"

@@ -4,12 +4,12 @@ import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
 import { bytes, count, duration, lines, name as clean, percent, timeOfDay } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
-import { took, tookText } from "../model/runs.ts";
+import { meanElapsed, rateText, took, tookText } from "../model/runs.ts";
 import { change, go, link, route } from "../state/route.ts";
 import { DayCard } from "./day_card.tsx";
 import { useKeys } from "./keys.ts";
 import { type Loaded, useLoad } from "./load.ts";
-import { Card, Choice, DataTable, Message } from "./parts.tsx";
+import { Card, Choice, DataTable, Message, RateBadge } from "./parts.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
 
 // While events come: a new number when something changed, at most every two seconds. `known`: what was heard of the status. A
@@ -166,7 +166,7 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
   const wanted = (state["q"] ?? "").toLowerCase();
   const known = new Set(rows.map((row) => row.id));
   const all = [...running.filter((row) => !known.has(row.id)), ...rows];
-  const found = all.filter((row) => (state["run"] !== "now" || row.running) && (wanted === "" || `${row.plan_name} ${row.id} ${row.comm ?? ""} ${Object.values(row.labels ?? {}).join(" ")}`.toLowerCase().includes(wanted)));
+  const found = all.filter((row) => (state["run"] !== "now" || row.running) && (wanted === "" || `${row.plan_name} ${row.id} ${row.comm ?? ""} ${Object.values(row.labels ?? {}).join(" ")} ${rateText(row)}`.toLowerCase().includes(wanted)));
   const marked = state["mark"] ?? "";
   const begins = found.flatMap((row) => row.began_ms ?? []);
   const span = begins.reduce((a, b) => Math.max(a, b), -Infinity) - begins.reduce((a, b) => Math.min(a, b), Infinity);
@@ -191,7 +191,16 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
         rows={found}
         selected={(row) => row.id === marked}
         columns={[
-          { name: "query", value: (row) => row.plan_name, show: (row) => (access.has(`executions/${row.id}/profile`) ? <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> : <span title="This file has no views of this execution alone">{clean(row.plan_name, 50) || "(no name)"}</span>) },
+          {
+            name: "query",
+            value: (row) => row.plan_name,
+            show: (row) => (
+              <>
+                {access.has(`executions/${row.id}/profile`) ? <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> : <span title="This file has no views of this execution alone">{clean(row.plan_name, 50) || "(no name)"}</span>}{" "}
+                <RateBadge row={row} />
+              </>
+            ),
+          },
           { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? timeOfDay(row.began_ms, Math.min(span, 599_999)) : "–") },
           { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => (row.running ? <span class="badge live">running</span> : tookText(row)) },
           { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
@@ -236,7 +245,7 @@ function Fingerprints({ rows, note, choice }: { rows: QueryCost[]; note: string;
           { name: "CPU time", number: true, value: (row) => row.cost, show: (row) => duration(row.cost) },
           { name: "share", number: true, value: (row) => row.share, show: (row) => percent(row.share) },
           { name: "executions", number: true, value: (row) => row.executions, show: (row) => count(row.executions) },
-          { name: "mean", number: true, value: (row) => row.elapsed_ns.mean, show: (row) => duration(row.elapsed_ns.mean) },
+          { name: "mean", number: true, value: (row) => meanElapsed(row) || 0, show: (row) => duration(meanElapsed(row)) },
         ]}
       />
     </section>
