@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/random.h>
+#include <tailor/agent.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,7 +38,10 @@ MessageQueue::Urgency Agent::urgency_of(MessageKind kind) {
 std::uint64_t Agent::next_execution() noexcept {
   std::uint64_t number = next_execution_.fetch_add(1, std::memory_order_relaxed) + 1;
   std::uint32_t untagged = sender_.untagged_permille();
-  if (untagged == 0) return number;
+  // Of an engine that has no tags, or keeps them whatever it is told, no execution is one without tags: what
+  // is compared with these would be wrong.
+  const bool obeys = tag_strategy_ != TAILOR_TAGS_NONE && asks_for_tags_.load(std::memory_order_relaxed);
+  if (untagged == 0 || !obeys) return number;
   // Spread over the executions, in no step with anything that repeats (the finaliser of SplitMix64).
   std::uint64_t mixed = number + tag_key_;
   mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);

@@ -47,6 +47,7 @@ const struct tailor_objects* tailor_thread_objects(const struct tailor_objects*)
 void tailor_thread_waits(const uint32_t*) {}
 void tailor_thread_anchor(const struct tailor_frame_anchor*) {}
 void tailor_wait_names(const struct tailor_wait_name*, size_t) {}
+void tailor_blocked(uint32_t, uint64_t, const uint32_t*, size_t) {}
 struct tailor_plan_ids tailor_plan_new(void) {
   return {};
 }

@@ -77,6 +77,16 @@ static TailorQuery* new_query(EState* estate) {
   return &only;
 }
 
+/* False: the daemon's operator wants to know what tags cost, and this execution was drawn to have none. It
+ * has no wrappers then, and call stacks tell its nodes. What the slot says where no node runs stays: that
+ * costs a few stores an execution. */
+static bool may_wrap(const TailorQuery* open) {
+#ifdef TAILOR_TWIN_KEEPS_TAGS
+  return true;
+#endif
+  return open->run == 0 || tailor_execution_tag_strategy(open->run) != TAILOR_TAGS_NONE;
+}
+
 static void open_query(QueryDesc* query, uint64 now) {
   TailorPiece piece = tailor_piece_of(query);
   TailorPlan* plan = tailor_plan_of(query, &piece, now);
@@ -94,7 +104,7 @@ static void open_query(QueryDesc* query, uint64 now) {
   MemoryContextRegisterResetCallback(query->estate->es_query_cxt, &open->at_end);
   tailor_run_begin(open, query, now);
   open->objects = tailor_objects_new(open, open == &only);
-  tailor_take_nodes(open, query, tailor_wraps(plan));
+  tailor_take_nodes(open, query, may_wrap(open) && tailor_wraps(plan));
 }
 
 static void start(QueryDesc* query, int flags) {

@@ -20,6 +20,7 @@ int tailor_rows_every = 100;
 double tailor_most_overhead = 2;
 int tailor_short_run_ms = 10;
 int tailor_query_text = TAILOR_TEXT_NORMALIZED;
+bool tailor_watch_locks = false;
 char* tailor_socket = NULL;
 char* tailor_leader = NULL;
 
@@ -70,6 +71,10 @@ void tailor_define_settings(void) {
       "tailor.query_text", "Which text of a statement Tailor is told.",
       "\"off\": none; \"normalized\": without literals and comments; \"full\": all of it.",
       &tailor_query_text, TAILOR_TEXT_NORMALIZED, kTexts, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomBoolVariable("tailor.watch_locks",
+                           "Starts a process that tells Tailor who holds the locks that backends wait for.",
+                           "It counts when the server starts, and only in shared_preload_libraries.",
+                           &tailor_watch_locks, false, PGC_SIGHUP, 0, NULL, NULL, NULL);
   DefineCustomStringVariable(
       "tailor.socket", "The socket on which tailord listens for engines.",
       "Empty: TAILOR_SOCKET in the server's environment, else /run/tailor/agent.sock. It "

@@ -17,7 +17,8 @@ extern double tailor_most_overhead; /* %: of a plan's time, by its wrappers */
 extern int tailor_short_run_ms;     /* runs of a plan that took less share one execution */
 extern int tailor_query_text;       /* TailorText */
 extern char* tailor_socket;
-extern char* tailor_leader; /* TailorLeader as text, for workers */
+extern bool tailor_watch_locks; /* when the server starts, a process that looks who holds locks */
+extern char* tailor_leader;     /* TailorLeader as text, for workers */
 
 void tailor_define_settings(void);
 

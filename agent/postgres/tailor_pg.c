@@ -15,6 +15,7 @@
  *   session.c    the agent of this backend: start, pump
  *   phases.c     what the backend does where no node runs
  *   waits.c      what this backend waits for, and what the server calls it
+ *   locks.c      a process that looks who holds the locks that backends wait for
  *   trace.c      the trace that a statement belongs to; statement.c its text without its literals
  *   leader.c     what parallel workers know of their leader
  *   slot.c       the slot, and the tags of the plan that runs
@@ -33,6 +34,7 @@
 #include "miscadmin.h"
 
 #include "hooks.h"
+#include "locks.h"
 #include "settings.h"
 #include "waits.h"
 
@@ -42,6 +44,9 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
   tailor_define_settings();
-  if (process_shared_preload_libraries_in_progress) tailor_learn_waits();
+  if (process_shared_preload_libraries_in_progress) {
+    tailor_learn_waits();
+    tailor_register_lock_watch();
+  }
   tailor_install_hooks();
 }

@@ -16,6 +16,7 @@
 #include "daemon/pipeline/wait_names.h"
 #include "daemon/process/file_ranges.h"
 #include "daemon/process/process_state.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/profile/sink.h"
 #include "daemon/registration/events.h"
 #include "proto/base/ids.h"
@@ -25,8 +26,11 @@ namespace tailor::pipeline {
 // An execution whose end was not said yet, and what the threads' marks tell of it.
 struct RunningExecution {
   profile::ExecutionRecord record;
-  std::size_t at_work = 0;          // threads between their marks
-  TimeNs last_mark_end = kTimeMin;  // kTimeMin: no thread has marked an end
+  std::size_t at_work = 0;                   // threads between their marks
+  TimeNs last_mark_end = kTimeMin;           // kTimeMin: no thread has marked an end
+  profile::Blockers blockers;                // seen so far
+  std::vector<std::uint64_t> blocked_since;  // of each of `blockers.seen`: v1::Blocked.since_tsc
+  TimeNs blockers_told = kTimeMin;           // when they were told last; kTimeMin: never
   bool seems_over() const { return at_work == 0 && last_mark_end != kTimeMin; }
 };
 

@@ -83,12 +83,6 @@ std::size_t bytes_of(const AddedRuns& runs) {
   return sizeof(AddedRuns) + runs.buckets.size() * sizeof(runs.buckets.front());
 }
 
-std::size_t bytes_held(const ExecutionRecord& execution) {
-  std::size_t bytes = execution.error.size();
-  for (const auto& [key, value] : execution.labels) bytes += key.size() + value.size();
-  return execution.added == nullptr ? bytes : bytes + bytes_of(*execution.added);
-}
-
 RunTimes run_times_of(const ExecutionRecord& execution) {
   if (execution.added != nullptr)
     return {execution.added->elapsed_sum, execution.added->elapsed_min, execution.added->elapsed_max};

@@ -48,8 +48,6 @@ std::uint64_t failed_runs_of(const ExecutionRecord& execution);
 
 // Bytes of memory that they take.
 std::size_t bytes_of(const AddedRuns& runs);
-// Bytes of what the record holds besides itself: its error, its labels and its runs.
-std::size_t bytes_held(const ExecutionRecord& execution);
 
 // Elapsed times of the runs of a record that ended; ns. All 0 where no run ended, and where is_untimed().
 struct RunTimes {

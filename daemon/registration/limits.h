@@ -21,6 +21,8 @@ inline constexpr std::uint32_t kMaxPipelines = 1u << 16;
 inline constexpr int kMaxWaitNames = 4096;
 inline constexpr std::size_t kMaxWaitNameBytes = 63;
 
+inline constexpr int kMaxHolders = 16;  // of locks that one process waits for
+
 inline constexpr std::uint32_t kMaxNotices = 16;  // kinds of them
 inline constexpr std::size_t kMaxNoticeBytes = 4096;
 

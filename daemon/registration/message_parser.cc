@@ -79,6 +79,12 @@ Status validate_wait_names(const v1::WaitNames& waits) {
   return Ok{};
 }
 
+Status validate_blocked(const v1::Blocked& blocked) {
+  const bool known = blocked.pid() != 0 && blocked.since_tsc() != 0;
+  return require(known && blocked.holders_size() > 0 && blocked.holders_size() <= kMaxHolders,
+                 "wait for a lock of no process, since no time, without a holder or with too many");
+}
+
 Status validate_notice(const v1::Notice& notice) {
   const bool kind = notice.kind() != 0 && notice.kind() <= kMaxNotices;
   return require(kind && !notice.text().empty() && notice.text().size() <= kMaxNoticeBytes,
@@ -146,6 +152,8 @@ Status validate(const v1::AgentMessage& message) {
       return validate_wait_names(message.wait_names());
     case v1::AgentMessage::kNotice:
       return validate_notice(message.notice());
+    case v1::AgentMessage::kBlocked:
+      return validate_blocked(message.blocked());
     case v1::AgentMessage::kBarrier:
     case v1::AgentMessage::kGoodbye:
       return Ok{};

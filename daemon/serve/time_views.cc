@@ -40,6 +40,13 @@ Json lane_json(const query::TimelineLane& lane) {
   return out;
 }
 
+Json workers_json(const std::optional<query::WorkersLane>& lane) {
+  if (!lane) return nullptr;
+  Json out = {{"threads", lane->threads}, {"working", lane->working}, {"waiting", nullptr}};
+  if (!lane->waiting.empty()) out["waiting"] = lane->waiting;
+  return out;
+}
+
 // Executions and iterations that overlap the time.
 Json span_marks(const View& view, TimeNs from, TimeNs to) {
   constexpr std::size_t kMost = 1000;
@@ -187,6 +194,7 @@ Result<Json> timeline_json(const View& view, const TimelineRequest& request) {
               {"buckets", line->buckets},
               {"lanes", Json::array()}};
   for (const query::TimelineLane& lane : line->lanes) out["lanes"].push_back(lane_json(lane));
+  out["workers"] = workers_json(line->workers);
   out["marks"] = span_marks(view, line->from, line->to);
   add_accounts(view, out);
   return out;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/profile/cell.h"
 #include "daemon/profile/cgroup.h"
 #include "daemon/query/json/accounting_json.h"
@@ -77,13 +78,22 @@ Result<Json> profile_json(const View& view, SharesOf of) {
   return out;
 }
 
-Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order) {
+Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order,
+                                    SharesOf of) {
+  if (of == SharesOf::kElapsed) {
+    if (query::has_functions(order))
+      return invalid(
+          "functions and addresses have no part of the elapsed time: leave them out of the order, or ask for "
+          "CPU time");
+    const auto time = elapsed_of(view);
+    return time ? query::flame_report(*time, order) : time.error();
+  }
   if (!query::has_functions(order)) return query::flame_report(view.profile, view.selection, order);
   return query::flame_report_with_functions(*view.whole, view.selection, order, view.keep);
 }
 
-Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order) {
-  auto report = flame_of(view, order);
+Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order, SharesOf of) {
+  auto report = flame_of(view, order, of);
   if (!report) return report.error();
   // By hand: a tree as deep as its levels.
   const auto node_json = [](const auto& self, const query::FlameNode& node) -> Json {
@@ -99,6 +109,7 @@ Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& 
   Json out = {{"view", view_json(view, report->source, report->root.samples, report->root.weight)}};
   out["order"] = Json::array();
   for (query::FlameLevel level : report->order) out["order"].push_back(query::flame_key(level));
+  if (report->elapsed) out["of"] = "elapsed";
   out["root"] = node_json(node_json, report->root);
   add_accounts(view, out);
   return out;
@@ -278,6 +289,24 @@ void add_cgroup(const std::string& cgroup, Json& out) {
   out["container"] = names.container;
 }
 
+// Times of a file may be any numbers.
+std::uint64_t since_begin(TimeNs time, TimeNs begin) {
+  return time <= begin ? 0 : static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(begin);
+}
+
+Json blockers_json(const profile::ExecutionRecord& execution) {
+  Json out = Json::array();
+  for (const profile::Blocker& each : execution.blockers->seen) {
+    const bool has_execution = each.execution != ExecutionId{};
+    out.push_back({{"pid", each.process.pid},
+                   {"process_start", each.process.start},
+                   {"execution", has_execution ? Json(query::hex(each.execution)) : Json()},
+                   {"from_ns", since_begin(each.from, execution.begin)},
+                   {"to_ns", since_begin(each.to, execution.begin)}});
+  }
+  return out;
+}
+
 Json rate_of_row(const store::ExecutionRow& row) {
   return row.frequency == 0 ? Json() : Json{{"hz", row.frequency}, {"why", row.rate_why}};
 }
@@ -316,6 +345,10 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
     out["added_runs"] = {
         {"runs", e.added->runs}, {"failed", e.added->failed}, {"elapsed_ns", elapsed_json(run_sum_of(e))}};
   if (profile::is_untimed(e)) out["runs_unknown"] = true;
+  if (e.blockers != nullptr) {
+    out["blockers"] = blockers_json(e);
+    out["blockers_left_out"] = e.blockers->left_out;
+  }
   out["error"] = e.error;
   out["labels"] = Json::object();
   for (const auto& [key, value] : e.labels) out["labels"][key] = value;

@@ -35,9 +35,12 @@ Result<Json> profile_json(const View& view, SharesOf of = SharesOf::kPlan);
 Result<query::ElapsedTime> elapsed_of(const View& view);
 Result<Json> timeline_json(const View& view, const TimelineRequest& request);
 Result<query::Timeline> timeline_of(const View& view, const TimelineRequest& request);
-// With functions in `order`, the view must have been loaded with Detail::kFunctions.
-Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order);
-Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order);
+// With functions in `order`, the view must have been loaded with Detail::kFunctions. Of elapsed time there
+// are none.
+Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order,
+                        SharesOf of = SharesOf::kPlan);
+Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order,
+                                    SharesOf of = SharesOf::kPlan);
 // `plan_key` empty: the most expensive.
 Result<Json> listing_json(const View& view, const std::string& plan_key);
 Result<Json> memory_json(const View& view, std::size_t points);

@@ -1,3 +1,4 @@
+#include "daemon/profile/bytes_held.h"
 #include "daemon/store/catalogue_scan.h"
 
 #include <fmt/format.h>
@@ -8,7 +9,6 @@
 #include <set>
 #include <vector>
 
-#include "daemon/profile/added_runs.h"
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/catalogue_upgrade.h"
 #include "daemon/store/process_weights.h"

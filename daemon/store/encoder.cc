@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/profile/added_runs.h"
+#include "daemon/profile/bytes_held.h"
 #include "daemon/store/activity_codec.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sample_codec.h"

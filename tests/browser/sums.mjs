@@ -267,7 +267,7 @@ test("parts of the elapsed time and the time in which no thread worked are all o
   const answer = {
     ...profile,
     elapsed: { executions: 1, too_short: 0, ns: 1e9, worked_ns: 0.75e9, idle_ns: 0.25e9, idle_share: 0.25 },
-    plans: [{ ...plan, operators: plan.operators.map((row, i) => (i === 0 ? cost(row, 0.4, 3.5) : none(row))) }],
+    plans: [{ ...plan, operators: plan.operators.map((row, i) => (i === 0 ? { ...cost(row, 0.4, 3.5), skew: 1.8, skew_low: 1.2 } : none(row))) }],
     component_rows: profile.component_rows.map((row, i) => (i === 0 ? cost(row, 0.25, 1) : none(row))),
     unattributed_rows: profile.unattributed_rows.map((row, i) => (i === 0 ? cost(row, 0.1, 1) : none(row))),
   };
@@ -275,6 +275,8 @@ test("parts of the elapsed time and the time in which no thread worked are all o
   const whole = divided(answer, key);
   expect(whole.hasPlan && whole.rows[0].part.threads === 3.5, "the first operator has its threads");
   near(whole.costOf(plan.operators[0]).share, 0.4, "its share");
+  const { skew } = whole.rows[0].part;
+  expect(skew.value === 1.8 && skew.low === 1.2 && whole.rows[1].part.skew === null, "and its skew");
   const last = whole.rows.at(-1);
   expect(last.name === "no thread worked" && last.part.threads === null, last.name);
   near(last.part.share, 0.25, "no thread worked");

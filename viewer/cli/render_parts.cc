@@ -64,6 +64,10 @@ std::string weight_text(double weight, const query::PlanReport& report) {
   return report.elapsed ? duration(weight) + " elapsed time" : weight_text(weight, report.source);
 }
 
+std::string weight_text(double weight, const query::FlameReport& report) {
+  return report.elapsed ? duration(weight) + " elapsed time" : weight_text(weight, report.source);
+}
+
 std::string samples_text(double samples) {
   const auto count = static_cast<std::uint64_t>(std::llround(samples));
   return fmt::format("{} {}", grouped(count), count == 1 ? "sample" : "samples");

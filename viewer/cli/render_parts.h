@@ -4,6 +4,7 @@
 #include <string>
 
 #include "daemon/query/load/profile.h"
+#include "daemon/query/reports/flame.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/coverage.h"
 #include "viewer/cli/cost_table.h"
@@ -23,6 +24,7 @@ std::string range_cell(const query::Share95& cost, const Terminal& terminal);
 std::string weight_text(double weight, const profile::Source& source);
 // The same of a report, whose weights may be elapsed time.
 std::string weight_text(double weight, const query::PlanReport& report);
+std::string weight_text(double weight, const query::FlameReport& report);
 
 // Whose plan, how often it ran, how much was sampled: the line above a plan.
 std::string plan_heading(const query::Profile& profile, const query::PlanReport& report, ProcessId process,

@@ -9,6 +9,7 @@
 #include "daemon/profile/added_runs.h"
 #include "viewer/cli/cost_table.h"
 #include "viewer/cli/render.h"
+#include "viewer/cli/render_blockers.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 #include "viewer/cli/tree_lines.h"
@@ -243,7 +244,8 @@ std::string execution_line(const query::Profile& profile, const query::PlanPart&
     if (only->rows_known) out += fmt::format(", {} rows", grouped(only->rows));
   }
   if (!only->error.empty()) out += ", failed: " + escape_line(only->error, terminal.ascii);
-  return out.empty() ? "" : terminal.dim(cut(out, terminal.width, terminal.ascii)) + "\n";
+  return (out.empty() ? "" : terminal.dim(cut(out, terminal.width, terminal.ascii)) + "\n") +
+         blockers_section(profile, *only, terminal);
 }
 
 }  // namespace
@@ -269,7 +271,8 @@ std::string render(const query::Profile& profile, const query::PlanReport& repor
   const std::string base =
       report.elapsed
           ? "Shares are parts of the elapsed time: each moment is divided evenly among the threads that "
-            "worked then; threads: how many that were, on average"
+            "worked then; threads: how many that were, on average; skew: the CPU time of the busiest thread "
+            "of an execution against the mean of the row's threads (-: chance may explain the difference)"
       : report.base == query::Base::kPlan
           ? "Shares in a plan are parts of its own time (--of everything: of everything in this report)"
           : "Shares are parts of everything in this report";

@@ -7,6 +7,7 @@
 
 #include "daemon/query/reports/annotate_report.h"
 #include "daemon/query/reports/same_plans.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
@@ -70,7 +71,19 @@ class Top {
     auto answer = ask();
     if (!answer) return answer.error();
     queries = top_queries(*answer);
+    serve::ExecutionFilter filter;
+    filter.since_ns = since_ns();
+    filter.ran_since = true;
+    filter.limit = kMostExecutions;
+    auto list = library_->executions(filter, Stop());
+    if (!list) return list.error();
+    executions_ = std::move(list->rows);
     return Ok{};
+  }
+
+  // Those of the executions that wait for a lock now.
+  std::vector<std::string> held_up(const Terminal& terminal) const {
+    return held_up_lines(executions_, query::wall_clock_ns(), terminal);
   }
 
   // The list is of what the store knows beside the samples: whether these are damaged has to be looked for.
@@ -123,7 +136,10 @@ class Top {
         std::chrono::duration_cast<std::chrono::nanoseconds>(now - window).count());
   }
 
+  static constexpr std::size_t kMostExecutions = 1000;  // the newest
+
   const TopOptions& options_;
+  std::vector<store::ExecutionRow> executions_;
   const std::string directory_;
   std::string damage_;
   std::unique_ptr<serve::Library> library_;
@@ -179,6 +195,7 @@ class Interactive {
                                      one_ ? "all runs" : "the last run"));
     }
     auto lines = top_lines(top_.queries, top_.window_ns(), top_.order, terminal(screen));
+    for (const std::string& line : top_.held_up(terminal(screen))) lines.push_back(line);
     for (const std::string& line : damage_lines(terminal(screen))) lines.push_back(line);
     const std::size_t room = screen.height() > 3 ? screen.height() - 3 : 1;
     const std::size_t first = chosen_ + 1 > room ? chosen_ + 1 - room : 0;
@@ -279,6 +296,7 @@ int run_top(const TopOptions& options) {
   fmt::print("{}\n", top.title());
   for (const std::string& line : top_lines(top.queries, top.window_ns(), top.order, terminal))
     fmt::print("{}\n", line);
+  for (const std::string& line : top.held_up(terminal)) fmt::print("{}\n", line);
   return top.queries.empty() ? nothing_to_show() : kOk;
 }
 

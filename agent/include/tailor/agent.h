@@ -193,6 +193,14 @@ struct tailor_wait_name {
  * names of the first. A number without a name is shown as a number. */
 TAILOR_EXPORT void tailor_wait_names(const struct tailor_wait_name* names, size_t count);
 
+/* Says that a process of this engine waits for locks that other processes of it hold: a process that waits
+ * cannot say it itself. All are named by their pids, as the caller's pid namespace has them, and each needs
+ * an agent of its own. At most 16 holders count. `since_tsc` is the rdtsc of when the caller first saw the
+ * process wait for these holders. Call it again with the same `since_tsc` as long as that is seen, some times
+ * a second.
+ */
+TAILOR_EXPORT void tailor_blocked(uint32_t pid, uint64_t since_tsc, const uint32_t* holders, size_t count);
+
 /* ---- Stacks: the frame in which a thread left generated code ------------------------------------------- */
 
 /* For engines that keep this frame for their own stack walks, as HotSpot does. From that frame tailord walks
@@ -301,7 +309,11 @@ TAILOR_EXPORT void tailor_execution_end_runs(uint64_t execution, const struct ta
  * The daemon's operator may want a share of the executions without tags, to measure their cost. For such an
  * execution the answer is TAILOR_TAGS_NONE. An engine that can leave out its tags or slot stores for one
  * execution asks this when the execution begins. The answer does not change during the execution. It is
- * TAILOR_TAGS_NONE for handle 0 and without an agent. */
+ * TAILOR_TAGS_NONE for handle 0 and without an agent.
+ *
+ * Until an engine asks, all of its executions have tags: one that never asks would keep them in any case. So
+ * such an engine calls this once with handle 0 after tailor_agent_start, and its first execution counts, too.
+ */
 TAILOR_EXPORT uint32_t tailor_execution_tag_strategy(uint64_t execution);
 /* Writes the 128-bit identity of an execution. It is all zero for handle 0 and without an agent. */
 TAILOR_EXPORT void tailor_execution_id(uint64_t execution, uint8_t out[16]);

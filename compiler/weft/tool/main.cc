@@ -47,6 +47,7 @@ void start_agent(tailor::jit::TagStrategy tags) {
   options.engine_version = TAILOR_VERSION;
   options.tag_strategy = static_cast<std::uint32_t>(tags);
   if (tailor_agent_start(&options) != 0) return;
+  (void)tailor_execution_tag_strategy(0);  // we ask, from the first execution on
   tailor_thread_register("weft");
 }
 

@@ -141,6 +141,7 @@ class ExecutionTable {
   std::optional<std::uint32_t> row_of(ProcessId process, ExecutionHandle handle) const;
   profile::ExecutionRecord record(std::uint32_t row) const;
   void note_added(std::uint32_t row, const profile::ExecutionRecord& execution);
+  void note_blockers(std::uint32_t row, const profile::ExecutionRecord& execution);
   std::uint32_t number_of(std::uint32_t process, ExecutionHandle handle);
   std::uint32_t process_number(ProcessId process);
   std::uint32_t rest_number(const profile::ExecutionRecord& execution);
@@ -162,6 +163,9 @@ class ExecutionTable {
   // By row: of the few executions that stand for several runs.
   std::map<std::uint32_t, std::shared_ptr<const profile::AddedRuns>> added_;
   std::size_t added_bytes_ = 0;
+  // By row: of the few executions that others held up.
+  std::map<std::uint32_t, std::shared_ptr<const profile::Blockers>> blockers_;
+  std::size_t blockers_bytes_ = 0;
   mutable std::mutex mutex_;  // guards:
   mutable std::map<std::uint32_t, profile::ExecutionRecord> made_;
 };

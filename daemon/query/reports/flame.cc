@@ -279,6 +279,23 @@ Result<FlameReport> flame_report(const Profile& profile, const Selection& select
   return finish(std::move(report), tree);
 }
 
+Result<FlameReport> flame_report(const ElapsedTime& time, std::vector<FlameLevel> order) {
+  auto report = flame_report(time.profile, time.selection, std::move(order));
+  if (!report) return report;
+  report->elapsed = true;
+  FlameNode idle;
+  idle.kind = "idle";
+  idle.name = "no thread worked";
+  idle.weight = time.sum.idle_ns();
+  if (!(idle.weight > 0)) return report;
+  report->root.weight += idle.weight;
+  std::vector<FlameNode>& nodes = report->root.children;
+  const auto place =
+      std::ranges::find_if(nodes, [&](const FlameNode& each) { return each.weight < idle.weight; });
+  nodes.insert(place, std::move(idle));
+  return report;
+}
+
 Result<FlameReport> flame_report_with_functions(const Profile& profile, const Selection& selection,
                                                 std::vector<FlameLevel> order,
                                                 const std::function<bool(const TimedSample&)>& keep) {

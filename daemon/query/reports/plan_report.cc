@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "daemon/query/reports/no_such.h"
 #include "daemon/query/reports/row_spreads.h"
@@ -35,9 +38,16 @@ struct PlanSums {
   std::set<ExecutionHandle> executions;
   std::map<ComponentId, Amount> operators;
   std::map<std::uint32_t, std::map<ComponentId, Amount>> tasks;  // by pipeline
+  // Of elapsed time.
+  std::map<ComponentId, SkewSum> operator_skews;
+  std::map<std::uint32_t, SkewSum> pipeline_skews;
 };
 
+// What threads did, by cell; null: of CPU time.
+using Work = const std::map<CellKey, std::vector<ThreadWork>>*;
+
 struct Sums {
+  Work work = nullptr;
   Amount all, operators, components, unattributed;
   std::map<PlanKey, PlanSums> plans;
   std::map<InProcess<std::uint32_t>, Amount> component_rows;
@@ -49,15 +59,34 @@ bool is_shared(const Owners& owners) {
   return owners.size() > 1;
 }
 
-void add_tasks(const Cost& cost, PlanSums& plan) {
+// What threads did of the cell.
+std::span<const ThreadWork> work_of(Work work, const Cost& cost) {
+  if (work == nullptr) return {};
+  const auto found = work->find(cost.own_key);
+  return found == work->end() ? std::span<const ThreadWork>() : std::span(found->second);
+}
+
+void add_work(std::span<const ThreadWork> work, double part, SkewSum& to) {
+  for (const ThreadWork& each : work)
+    to.add(each.execution, each.thread, each.cpu_ns * part, each.squares * part * part);
+}
+
+template <typename Key>
+std::optional<Skew> skew_in(const std::map<Key, SkewSum>& sums, const Key& key) {
+  const auto found = sums.find(key);
+  return found == sums.end() ? std::nullopt : found->second.skew();
+}
+
+void add_tasks(const Cost& cost, std::span<const ThreadWork> work, PlanSums& plan) {
   static const Owners unknown = {{kNoComponent, 1.0}};
   const LevelIndex level = task_level(*cost.plan);
   const Owners& tasks = level < cost.lineage->size() ? (*cost.lineage)[level] : unknown;
   for (const Share& task : tasks) {
     // A task that is part of one pipeline only says which; else the thread's log does.
     const std::uint32_t own = task.id == kNoComponent ? 0 : cost.plan->pipeline_of(level, task.id);
-    plan.tasks[own != 0 ? own : cost.key.pipeline][task.id].add(cost.cell, cost.key, task.part,
-                                                                is_shared(tasks));
+    const std::uint32_t pipeline = own != 0 ? own : cost.key.pipeline;
+    plan.tasks[pipeline][task.id].add(cost.cell, cost.key, task.part, is_shared(tasks));
+    if (!work.empty()) add_work(work, task.part, plan.pipeline_skews[pipeline]);
   }
 }
 
@@ -96,6 +125,7 @@ void add_plan_cost(const Cost& cost, Sums& sums) {
   plan.all.add(cost.cell, cost.key, 1, is_shared(operators));
   add_cell(cost.cell, plan.own);
   if (cost.key.execution != 0) plan.executions.insert(cost.key.execution);
+  const std::span<const ThreadWork> work = work_of(sums.work, cost);
   for (const Share& owner : operators) {
     if (owner.id == kNoComponent) {
       add_unattributed(cost, owner.part, sums);
@@ -104,8 +134,9 @@ void add_plan_cost(const Cost& cost, Sums& sums) {
     }
     plan.operators[owner.id].add(cost.cell, cost.key, owner.part, is_shared(operators));
     sums.operators.add(cost.cell, cost.key, owner.part, is_shared(operators));
+    if (!work.empty()) add_work(work, owner.part, plan.operator_skews[owner.id]);
   }
-  add_tasks(cost, plan);
+  add_tasks(cost, work, plan);
 }
 
 void add_component(const Profile& profile, const Cost& cost, Sums& sums) {
@@ -122,8 +153,9 @@ void add_nobodys(const Profile& profile, const Cost& cost, Sums& sums) {
   if (PlanSums* plan = plan_worked_for(profile, cost.key, sums)) add_reason(cost, 1, plan->unattributed);
 }
 
-Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source) {
+Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source, Work work) {
   Sums sums;
+  sums.work = work;
   for_each_cost(profile, selection, source, [&](const Cost& cost) {
     const bool shared = cost.what == Cost::Class::kPlan && is_shared(cost.lineage->front());
     sums.all.add(cost.cell, cost.key, 1, shared);
@@ -188,6 +220,7 @@ std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale,
     const Amount amount = it == sums.operators.end() ? Amount{} : it->second;
     const Share95 cost = scale(amount, spread_of(everything, spreads.operators, node.id));
     rows.push_back({component_row(*sums.model, 0, node.id, cost), node.depth, node.last});
+    rows.back().cost.skew = skew_in(sums.operator_skews, node.id);
     drawn.insert(node.id);
   };
   for (const PlanModel::TreeNode& node : sums.model->tree()) add(node);
@@ -206,6 +239,7 @@ PipelineRow pipeline_row(const PlanSums& sums, std::uint32_t id, const v1::Pipel
   Amount all;
   for (const auto& [task, amount] : rest) all.add(amount);
   row.cost = scale(all);
+  row.cost.skew = skew_in(sums.pipeline_skews, id);
   const LevelIndex level = task_level(*sums.model);
   if (description != nullptr) {
     row.name = description->name();
@@ -340,8 +374,8 @@ Scale scale_within(const PlanReport& report, const PlanPart& part) {
 
 namespace {
 
-// `elapsed`: NULL of CPU time.
-Result<PlanReport> report_of(const Profile& profile, const Selection& selection, const ElapsedSum* elapsed) {
+// `elapsed`: null of CPU time.
+Result<PlanReport> report_of(const Profile& profile, const Selection& selection, const ElapsedTime* elapsed) {
   const auto source = choose_source(profile, selection);
   if (!source) return source.error();
   const auto totals = totals_by_source(profile, selection);
@@ -350,12 +384,12 @@ Result<PlanReport> report_of(const Profile& profile, const Selection& selection,
   report.base = selection.base;
   report.total = totals.at(*source);
   if (elapsed != nullptr) {
-    report.elapsed = *elapsed;
-    report.total.weight = elapsed->elapsed_ns;
+    report.elapsed = elapsed->sum;
+    report.total.weight = elapsed->sum.elapsed_ns;
   }
-  const Sums sums = sum_up(profile, selection, *source);
+  const Sums sums = sum_up(profile, selection, *source, elapsed == nullptr ? nullptr : &elapsed->work);
   const DrawnSum drawn = drawn_sum(profile, selection, *source);
-  const double worked = elapsed == nullptr ? report.total.weight : report.total.weight - elapsed->idle_ns();
+  const double worked = elapsed == nullptr ? report.total.weight : elapsed->sum.worked_ns;
   const RowSpreads spreads = row_spreads(profile, selection, *source, report.total, worked, drawn);
   report.spread = spreads.everything;
   report.effective_samples = spreads.average;
@@ -402,10 +436,11 @@ Error no_such_level(const Profile& profile, const PlanReport& summary, const std
 
 // The report of which `made` is the summary.
 Result<LevelReport> level_of(const Profile& profile, const Selection& selection, Result<PlanReport> made,
-                             const std::string& name) {
+                             const std::string& name, Work work) {
   if (!made) return made.error();
   LevelReport report{name, std::move(*made), {}};
   std::map<PlanKey, std::map<ComponentId, Amount>> sums;
+  std::map<PlanKey, std::map<ComponentId, SkewSum>> skews;
   for_each_cost(profile, selection, report.summary.source.index, [&](const Cost& cost) {
     if (cost.what != Cost::Class::kPlan) return;
     const auto level = level_named(*cost.plan, name);
@@ -416,7 +451,12 @@ Result<LevelReport> level_of(const Profile& profile, const Selection& selection,
       return;
     }
     const Owners& owners = (*cost.lineage)[*level];
-    for (const Share& owner : owners) plan[owner.id].add(cost.cell, cost.key, owner.part, is_shared(owners));
+    const std::span<const ThreadWork> of_threads = work_of(work, cost);
+    for (const Share& owner : owners) {
+      plan[owner.id].add(cost.cell, cost.key, owner.part, is_shared(owners));
+      if (!of_threads.empty())
+        add_work(of_threads, owner.part, skews[{cost.key.process, cost.key.plan}][owner.id]);
+    }
   });
   if (sums.empty()) return no_such_level(profile, report.summary, name);
   for (const PlanPart& plan : report.summary.plans) {
@@ -431,6 +471,7 @@ Result<LevelReport> level_of(const Profile& profile, const Selection& selection,
         part.unknown = scale(amount);
       } else {
         part.rows.push_back(component_row(model, level, id, scale(amount)));
+        part.rows.back().cost.skew = skew_in(skews[found->first], id);
       }
     }
     most_expensive_first(part.rows);
@@ -446,16 +487,16 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
 }
 
 Result<PlanReport> plan_report(const ElapsedTime& time) {
-  return report_of(time.profile, time.selection, &time.sum);
+  return report_of(time.profile, time.selection, &time);
 }
 
 Result<LevelReport> level_report(const Profile& profile, const Selection& selection,
                                  const std::string& name) {
-  return level_of(profile, selection, plan_report(profile, selection), name);
+  return level_of(profile, selection, plan_report(profile, selection), name, nullptr);
 }
 
 Result<LevelReport> level_report(const ElapsedTime& time, const std::string& name) {
-  return level_of(time.profile, time.selection, plan_report(time), name);
+  return level_of(time.profile, time.selection, plan_report(time), name, &time.work);
 }
 
 }  // namespace tailor::query

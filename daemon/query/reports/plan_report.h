@@ -14,6 +14,7 @@
 #include "daemon/query/sums/execution_spread.h"
 #include "daemon/query/sums/interval.h"
 #include "daemon/query/sums/places.h"
+#include "daemon/query/sums/skew.h"
 #include "daemon/query/sums/unregistered_code.h"
 #include "daemon/query/time/elapsed_time.h"
 #include "daemon/query/time/waits.h"
@@ -29,6 +30,8 @@ struct Share95 {
   Interval interval;  // 95 %, see wilson()
   // How executions differ in it, where only a share of them is sampled. Nothing: they are as in other rows.
   std::optional<RowSpread> spread = {};
+  // Of operators, pipelines and the rows of a level, where weights are elapsed time; else none.
+  std::optional<Skew> skew = {};
 };
 
 // Turns sums into shares of a whole.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,11 +51,25 @@ std::vector<PlanGroup> plan_groups(const PlanReport& report) {
   return groups;
 }
 
+// Of other executions, as each of them ran one plan.
 void add_amount(const Share95& cost, Share95& to) {
   to.amount.add(cost.amount);
-  if (!cost.spread) return;
-  if (!to.spread) to.spread = RowSpread{};
-  to.spread->add(*cost.spread);
+  if (cost.spread) {
+    if (!to.spread) to.spread = RowSpread{};
+    to.spread->add(*cost.spread);
+  }
+  if (!cost.skew) return;
+  if (to.skew) {
+    to.skew->add(*cost.skew);
+  } else {
+    to.skew = cost.skew;
+  }
+}
+
+void rescale(Share95& cost, const Scale& scale) {
+  const std::optional<Skew> skew = cost.skew;
+  cost = scale(cost.amount, cost.spread);
+  cost.skew = skew;
 }
 
 // Rows of several plans, those with one key as one.
@@ -103,8 +118,8 @@ class PipelineUnion {
   std::vector<PipelineRow> finish(const Scale& scale) {
     std::vector<PipelineRow> out;
     for (Pipeline& each : pipelines_) {
-      each.row.cost = scale(each.row.cost.amount);
-      for (ComponentRow& task : each.row.tasks) task.cost = scale(task.cost.amount);
+      rescale(each.row.cost, scale);
+      for (ComponentRow& task : each.row.tasks) rescale(task.cost, scale);
       out.push_back(std::move(each.row));
     }
     return out;
@@ -145,7 +160,7 @@ class PlanUnion {
     if (is_several_) find_effective_samples(report);
     const Scale within = scale_within(report, sum_), whole = scale_of(report);
     sum_.cost = whole(sum_.cost.amount, sum_.cost.spread);
-    for (OperatorRow& row : sum_.operators) row.cost = within(row.cost.amount, row.cost.spread);
+    for (OperatorRow& row : sum_.operators) rescale(row.cost, within);
     sum_.unowned = unowned_.finish(within);
     sum_.pipelines = pipelines_.finish(within);
     sum_.engine_rows = engine_.finish(whole);

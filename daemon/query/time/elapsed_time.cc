@@ -162,15 +162,23 @@ class Divider {
     }
     const WorkedTime worked = divide_elapsed(spans, windows_[place].from, windows_[place].to);
     sum_.worked_ns += static_cast<double>(worked.covered);
+    std::map<std::pair<const CellKey*, std::uint64_t>, ThreadWork> work;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       if (worked.worked[i] == 0) continue;  // all of it is outside of the time
-      Cell& cell = cells_[profile_.samples()[sorted_[begins_[place] + i]].key];
+      const CellKey* key = profile_.samples()[sorted_[begins_[place] + i]].key;
+      const auto cpu_ns = static_cast<double>(worked.worked[i]);
+      ThreadWork& of_thread = work[{key, spans[i].thread}];
+      of_thread.cpu_ns += cpu_ns;
+      of_thread.squares += cpu_ns * cpu_ns;
+      Cell& cell = cells_[key];
       ++cell.samples;
       cell.weight += worked.parts[i];
       cell.weight_squares += worked.parts[i] * worked.parts[i];
-      cell.cpu += static_cast<double>(worked.worked[i]);
-      sum_.cpu_ns += static_cast<double>(worked.worked[i]);
+      cell.cpu += cpu_ns;
+      sum_.cpu_ns += cpu_ns;
     }
+    for (const auto& [of, done] : work)
+      work_[*of.first].push_back({static_cast<std::uint32_t>(place), of.second, done.cpu_ns, done.squares});
   }
 
   ElapsedTime finish() {
@@ -181,7 +189,7 @@ class Divider {
     }
     for (const auto& [key, cell] : cells_) all.emplace_back(*key, cell);
     std::ranges::sort(all, {}, &Cells::value_type::first);
-    ElapsedTime out{profile_.with_cells(std::move(all)), selection_, sum_};
+    ElapsedTime out{profile_.with_cells(std::move(all)), selection_, sum_, std::move(work_)};
     out.selection.source = source_;
     out.selection.base = Base::kEverything;
     return out;
@@ -199,6 +207,7 @@ class Divider {
   std::vector<std::size_t> begins_, sorted_;
   std::map<InProcess<std::int32_t>, std::uint64_t> threads_;
   std::unordered_map<const CellKey*, Cell> cells_;
+  std::map<CellKey, std::vector<ThreadWork>> work_;
 };
 
 // What other sources there are that would do.

@@ -30,6 +30,8 @@ class Builder {
   Builder(const Profile& profile, const Selection& selection, std::uint16_t source,
           const TimelineOptions& options)
       : profile_(profile),
+        selection_(selection),
+        source_(source),
         options_(options),
         owners_(profile, selection, source,
                 options.by == OwnedBy::kFunction ? OwnedBy::kOperator : options.by) {
@@ -51,6 +53,8 @@ class Builder {
                                    options_.buckets, std::max<std::size_t>(1, kMaxNumbers / rows)));
     for (const Placed& placed : placed_) add(placed);
     for (TimelineLane& lane : out_.lanes) sort(lane);
+    out_.workers =
+        workers_lane(profile_, selection_, source_, out_.from, out_.to, out_.buckets, options_.keep);
     return std::move(out_);
   }
 
@@ -196,6 +200,8 @@ class Builder {
   }
 
   const Profile& profile_;
+  const Selection& selection_;
+  const std::uint16_t source_;
   const TimelineOptions& options_;
   OwnerTable owners_;
   std::optional<NamedFunctions> names_;  // by function

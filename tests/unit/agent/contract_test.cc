@@ -34,6 +34,7 @@ void call_with_nothing() {
   tailor_thread_waits(nullptr);
   tailor_thread_anchor(nullptr);
   tailor_wait_names(nullptr, 1);
+  tailor_blocked(0, 0, nullptr, 1);
   tailor_plan_new();
   EXPECT_LT(tailor_plan_load(0, nullptr, 1), 0);
   tailor_plan_unload(0);

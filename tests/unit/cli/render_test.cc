@@ -117,7 +117,7 @@ TEST(RenderPlan, ElapsedTimeHasAColumnOfThreads) {
   ASSERT_TRUE(report);
   for (const std::size_t width : {80, 120}) {
     const std::string text = render(time.profile, *report, plain(width));
-    EXPECT_THAT(text, HasSubstr("samples threads")) << width;
+    EXPECT_THAT(text, HasSubstr("samples threads  skew")) << width;
     EXPECT_THAT(text, testing::ContainsRegex(" 1\\.1 [^\n]*= a thread worked\n")) << width;
     EXPECT_THAT(text, HasSubstr("2 executions are left out")) << width;
     EXPECT_THAT(text, HasSubstr("elapsed time in 352 samples")) << width;

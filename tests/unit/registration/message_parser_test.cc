@@ -210,6 +210,13 @@ TEST(Validate, EverythingElse) {
                 wait.set_name(std::string(64, 'x'));
               }),
               HasSubstr("too long"));
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_blocked()->add_holders(7); }), HasSubstr("of no process"));
+  EXPECT_THAT(refusal([](auto& m) {
+                m.mutable_blocked()->set_pid(8);
+                m.mutable_blocked()->set_since_tsc(9);
+                for (std::uint32_t i = 1; i <= kMaxHolders + 1u; ++i) m.mutable_blocked()->add_holders(i);
+              }),
+              HasSubstr("too many"));
   EXPECT_THAT(refusal([](auto& m) { m.mutable_notice()->set_text("no kind"); }), HasSubstr("cannot be"));
   EXPECT_THAT(refusal([](auto& m) { m.mutable_notice()->set_kind(kMaxNotices + 1); }),
               HasSubstr("cannot be"));

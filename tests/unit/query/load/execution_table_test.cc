@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <random>
 
+#include "daemon/profile/blockers.h"
 #include "tests/support/added_runs.h"
 
 namespace tailor::query {
@@ -70,6 +72,23 @@ TEST(ExecutionTable, RunsThatAreAddedUpStayWithTheirExecution) {
   sum.added = nullptr;
   table.add(sum);
   EXPECT_EQ(table[1].added, nullptr) << "the last word counts";
+}
+
+TEST(ExecutionTable, BlockersStayWithTheirExecution) {
+  ExecutionTable table;
+  profile::ExecutionRecord held_up = execution(2, 1, 300);
+  table.add(execution(1, 1, 100));
+  table.add(held_up);
+  held_up.end = 900;
+  auto blockers = std::make_shared<profile::Blockers>();
+  blockers->seen = {{{5, 6}, {}, 400, 500}};
+  held_up.blockers = blockers;
+  const std::size_t before = table.bytes();
+  table.add(held_up);
+  EXPECT_GT(table.bytes(), before);
+  table.sort();
+  EXPECT_EQ(table[0].blockers, nullptr);
+  EXPECT_EQ(table[1].blockers, blockers);
 }
 
 // Handles that one multiplication sends to one place do not meet here.

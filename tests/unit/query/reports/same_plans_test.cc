@@ -53,6 +53,22 @@ PlanReport report_with(std::vector<PlanPart> plans) {
   return report;
 }
 
+TEST(SamePlans, SkewsAreOfAllTheirExecutions) {
+  PlanReport report = report_with({joined(1, 6, 4, "100"), joined(2, 3, 7, "100")});
+  report.plans[0].operators[0].cost.skew = Skew{30, 10, 20};
+  report.plans[1].operators[0].cost.skew = Skew{10, 10, 5};
+  report.plans[1].pipelines[0].cost.skew = Skew{6, 2, 1};
+  unite_plans(report);
+  ASSERT_EQ(report.plans.size(), 1u);
+  const PlanPart& sum = report.plans.front();
+  ASSERT_TRUE(sum.operators[0].cost.skew);
+  EXPECT_DOUBLE_EQ(sum.operators[0].cost.skew->value(), 2);
+  EXPECT_DOUBLE_EQ(sum.operators[0].cost.skew->low(), 1.25);
+  EXPECT_FALSE(sum.operators[1].cost.skew);
+  ASSERT_TRUE(sum.pipelines[0].cost.skew);
+  EXPECT_DOUBLE_EQ(sum.pipelines[0].cost.skew->value(), 3);
+}
+
 TEST(SamePlans, AreOne) {
   PlanReport report = report_with({joined(1, 6, 4, "100"), joined(2, 3, 7, "200"), joined(3, 0, 20, "100")});
   unite_plans(report);

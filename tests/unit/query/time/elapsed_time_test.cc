@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "daemon/query/load/added_runs.h"
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/cost_columns.h"
+#include "daemon/query/reports/flame.h"
 #include "daemon/query/reports/plan_report.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
@@ -139,6 +141,60 @@ TEST(ElapsedTime, LevelsHaveIt) {
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->plans.at(0).rows.at(0).name, "scan orders");
   EXPECT_NEAR(report->plans.at(0).rows.at(0).cost.share, (20 + 10 + 20.0 / 3) / 100, 1e-9);
+}
+
+TEST(ElapsedTime, OperatorsHaveTheSkewOfTheirThreads) {
+  Feed feed;
+  feed.execution(test::kSampleExecution, 200);
+  feed.work(kThread, 0, 150, kIrOfScan);
+  feed.work(kThread + 1, 0, 50, kIrOfScan);
+  feed.work(kThread + 2, 0, 200, kIrOfGroup);
+  const Profile profile = feed.loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time) << time.error().message;
+  const auto report = plan_report(*time);
+  ASSERT_TRUE(report);
+  const auto& skew = cost_of(*report, kScan).skew;
+  ASSERT_TRUE(skew);
+  EXPECT_NEAR(skew->value(), 1.5, 1e-9);
+  EXPECT_GT(skew->low(), 1);
+  EXPECT_FALSE(cost_of(*report, kGroup).skew) << "one thread did it";
+  EXPECT_FALSE(cost_of(*plan_report(profile, {}), kScan).skew) << "of elapsed time alone";
+  const auto level = level_report(*time, "task");
+  ASSERT_TRUE(level);
+  for (const ComponentRow& row : level->plans.at(0).rows)
+    EXPECT_EQ(row.cost.skew.has_value(), row.name == "scan orders") << row.name;
+  const Json json = json_of(time->profile, *report);
+  int with_skew = 0;
+  for (const Json& row : json["plans"][0]["operators"]) {
+    if (!row.contains("skew")) continue;
+    ++with_skew;
+    EXPECT_NEAR(row["skew"].get<double>(), 1.5, 1e-9);
+    EXPECT_GT(row["skew_low"].get<double>(), 1);
+  }
+  EXPECT_EQ(with_skew, 1);
+}
+
+TEST(ElapsedTime, FlamesHaveIt) {
+  const Profile profile = three_threads().loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time);
+  const auto flame = flame_report(*time, {FlameLevel::kOperator});
+  ASSERT_TRUE(flame) << flame.error().message;
+  EXPECT_TRUE(flame->elapsed);
+  EXPECT_NEAR(flame->root.weight, 100e6, 1e-3);
+  double sum = 0, before = flame->root.weight;
+  std::map<std::string, double> weights;
+  for (const FlameNode& node : flame->root.children) {
+    EXPECT_LE(node.weight, before) << "the most expensive first";
+    before = node.weight;
+    sum += node.weight;
+    weights[node.kind] += node.weight;
+  }
+  EXPECT_NEAR(sum, 100e6, 1e-3);
+  EXPECT_NEAR(weights["idle"], 20e6, 1e-3);
+  EXPECT_NEAR(weights["operator"], 80e6, 1e-3);
+  EXPECT_FALSE(flame_report(profile, {}, {FlameLevel::kOperator})->elapsed);
 }
 
 TEST(ElapsedTime, APartOfTheTimeIsJudgedAlone) {

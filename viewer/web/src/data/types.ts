@@ -26,6 +26,8 @@ export interface OperatorRow extends Cost {
   inputs: number[];
   depth: number;
   threads?: number; // only of elapsed time, as below
+  skew?: number; // the busiest thread against the mean
+  skew_low?: number;
 }
 
 export interface TaskRow extends Cost {
@@ -195,6 +197,9 @@ export interface Execution {
   rows: number | null; // null: the process ended before it was said
   added_runs?: AddedRuns; // its engine added up these runs; then elapsed_ns is from the first begin to the last end
   runs_unknown?: boolean; // its engine added up runs, and nobody knows how many: elapsed_ns is of none of them
+  // Who held locks that it waited for; times since its begin.
+  blockers?: { pid: number; process_start: number; execution: string | null; from_ns: number; to_ns: number }[];
+  blockers_left_out?: number;
   error: string;
   labels: Record<string, string>;
 }

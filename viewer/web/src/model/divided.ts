@@ -4,9 +4,10 @@ import { detailOf, planKeyOf } from "./owners.ts";
 import type { Shared } from "./totals.ts";
 
 // A part of the elapsed time; its weight is in ns of it. `threads`: how many worked on average while one worked for it. Null:
-// that is not known, as where none worked.
+// that is not known, as where none worked. `skew`: the busiest thread against the mean of its threads, and what that is at least.
 export interface ElapsedPart extends Shared {
   threads: number | null;
+  skew: { value: number; low: number } | null;
 }
 
 export interface ElapsedRow {
@@ -26,7 +27,7 @@ export interface Divided {
   costOf(row: OperatorRow): ElapsedPart;
 }
 
-function partOf(cost: Cost & { threads?: number }): ElapsedPart {
+function partOf(cost: Cost & { threads?: number; skew?: number; skew_low?: number }): ElapsedPart {
   return {
     weight: cost.weight,
     samples: cost.samples,
@@ -37,10 +38,11 @@ function partOf(cost: Cost & { threads?: number }): ElapsedPart {
     low: cost.share_low,
     high: cost.share_high,
     threads: cost.threads ?? null,
+    skew: cost.skew === undefined ? null : { value: cost.skew, low: cost.skew_low ?? 0 },
   };
 }
 
-const nothing = { weight: 0, samples: 0, kernel: 0, inferred: 0, shared: 0, share: 0, low: 0, high: 0, threads: null };
+const nothing = { weight: 0, samples: 0, kernel: 0, inferred: 0, shared: 0, share: 0, low: 0, high: 0, threads: null, skew: null };
 
 // How long no thread worked has no interval: chance in the samples says nothing of it.
 function idleRow(time: DividedTime): ElapsedRow {

@@ -1,6 +1,6 @@
 // What made the executions take so long: the plan card's table, and what stands beside the plan, in parts of the elapsed time.
 import type { Profile } from "../data/types.ts";
-import type { Divided, ElapsedRow } from "../model/divided.ts";
+import type { Divided, ElapsedPart, ElapsedRow } from "../model/divided.ts";
 import { count, duration, interval, name as clean, percent } from "../model/format.ts";
 import type { Loaded } from "./load.ts";
 import type { PageView } from "./page_view.ts";
@@ -13,6 +13,8 @@ export interface ElapsedChoice {
 }
 
 const threadsText = (threads: number | null) => (threads === null ? "" : threads.toFixed(1));
+// Where chance in the samples may explain it, no number is claimed.
+const skewText = ({ skew }: ElapsedPart) => (skew === null ? "" : skew.low > 1 ? skew.value.toFixed(1) : "–");
 
 export function ElapsedTable({ divided, operator, onOperator }: { divided: Divided; operator: number | null; onOperator: (id: number) => void }) {
   return (
@@ -27,6 +29,7 @@ export function ElapsedTable({ divided, operator, onOperator }: { divided: Divid
         ...shareColumns<ElapsedRow>((row) => row.part),
         { name: "elapsed time", number: true, value: (row) => row.part.weight, show: (row) => duration(row.part.weight) },
         { name: "threads", title: "How many threads worked on average while one worked for the row", number: true, value: (row) => row.part.threads ?? 0, show: (row) => threadsText(row.part.threads) },
+        { name: "skew", title: "The CPU time of the busiest thread of an execution against the mean of the threads that worked for the row; –: chance may explain the difference", number: true, value: (row) => (row.part.skew && row.part.skew.low > 1 ? row.part.skew.value : 0), show: (row) => skewText(row.part) },
       ]}
     />
   );

@@ -1,0 +1,98 @@
+// Who held the locks that executions wait for: as a tree in a report, and live.
+#include "daemon/profile/blockers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/query/load/profile_loader.h"
+#include "tests/unit/cli/plain_terminal.h"
+#include "viewer/cli/render_blockers.h"
+#include "viewer/cli/text.h"
+#include "viewer/cli/top_table.h"
+
+namespace tailor::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr TimeNs kS = 1'000'000'000;
+
+ExecutionId id_of(std::uint8_t number) {
+  ExecutionId id;
+  id.bytes.fill(number);
+  return id;
+}
+
+profile::ExecutionRecord held_up(std::uint8_t number, std::vector<profile::Blocker> seen) {
+  profile::ExecutionRecord record;
+  record.process = {5000 + number, 7};
+  record.handle = number;
+  record.id = id_of(number);
+  record.begin = 100 * kS;
+  record.end = 110 * kS;
+  record.blockers = std::make_shared<const profile::Blockers>(profile::Blockers{std::move(seen), 0});
+  return record;
+}
+
+std::string tree(const std::vector<profile::ExecutionRecord>& executions, std::size_t width = 100) {
+  query::ProfileLoader loader{query::LoadOptions{}};
+  for (const profile::ExecutionRecord& each : executions) loader.on_execution(each);
+  return blockers_section(loader.finish(), executions.front(), plain(width));
+}
+
+TEST(Blockers, AreATreeWithTimes) {
+  const std::string text = tree({held_up(1, {{{5002, 7}, id_of(2), 102 * kS, 105 * kS}}),
+                                 held_up(2, {{{5003, 7}, {}, 101 * kS, 104 * kS}})});
+  EXPECT_THAT(text, HasSubstr("\n  process 5002, execution 020202020202: "));
+  EXPECT_THAT(text, HasSubstr("\n    process 5003, no execution that is known: "));
+  EXPECT_THAT(text, Not(HasSubstr("more")));
+}
+
+// Below a holder stands only what it waited for meanwhile.
+TEST(Blockers, OtherTimesAreNotInTheTree) {
+  const std::string text = tree({held_up(1, {{{5002, 7}, id_of(2), 102 * kS, 105 * kS}}),
+                                 held_up(2, {{{5003, 7}, {}, 106 * kS, 107 * kS}})});
+  EXPECT_THAT(text, Not(HasSubstr("5003")));
+}
+
+TEST(Blockers, CirclesAndCrowdsEnd) {
+  std::vector<profile::Blocker> all;
+  for (int i = 0; i < 64; ++i) all.push_back({{6000 + i, 7}, id_of(2), 101 * kS, 109 * kS});
+  std::vector<profile::Blocker> back = {{{5001, 7}, id_of(1), 101 * kS, 109 * kS}};
+  const std::string text = tree({held_up(1, all), held_up(2, back)}, 40);
+  EXPECT_THAT(text, HasSubstr(" more\n"));
+  EXPECT_LT(text.size(), 60u * 60u);
+  EXPECT_EQ(tree({held_up(3, {{{5003, 7}, id_of(3), 101 * kS, 102 * kS}})}).find("    process"),
+            std::string::npos)
+      << "it waits for itself";
+}
+
+TEST(Blockers, AreLiveWhileTheyAreSeen) {
+  constexpr std::uint64_t kWall = 1'700'000'000'000'000'000;
+  store::ExecutionRow row;
+  row.record = held_up(1, {{{5002, 7}, id_of(2), 101 * kS, 103 * kS}, {{5003, 7}, {}, 101 * kS, 109 * kS}});
+  row.record.end = kTimeMax;
+  row.wall_begin_ns = kWall;
+  row.plan_name = "evil\x1b[31m";
+  const auto now = held_up_lines({row}, kWall + 10 * kS, plain(200));
+  ASSERT_EQ(now.size(), 3u);
+  EXPECT_THAT(now[2], HasSubstr("waits for process 5003, which runs no execution that is known, for "));
+  EXPECT_EQ(now[2].find('\x1b'), std::string::npos);
+  EXPECT_TRUE(held_up_lines({row}, kWall + 60 * kS, plain(200)).empty()) << "not seen any more";
+  row.record.end = 110 * kS;
+  EXPECT_TRUE(held_up_lines({row}, kWall + 10 * kS, plain(200)).empty()) << "it ended";
+  row.record.end = kTimeMax;
+  const std::vector<store::ExecutionRow> many(20, row);
+  const auto lines = held_up_lines(many, kWall + 10 * kS, plain(40));
+  EXPECT_EQ(lines.size(), 2u + 5 + 1);
+  for (const std::string& line : lines) EXPECT_LE(columns(line), 40u) << line;
+}
+
+}  // namespace
+}  // namespace tailor::cli
