@@ -151,6 +151,7 @@ bool Agent::continue_after_fork(const ThreadArea* mine) noexcept {
   queue_.forget_uncommitted();
   auto* header = arenas_.header();
   std::atomic_ref(header->messages_queued).store(sender_.settled(), std::memory_order_relaxed);
+  std::atomic_ref(header->messages_taken).store(sender_.settled(), std::memory_order_relaxed);
   return true;
 }
 

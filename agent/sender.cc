@@ -59,11 +59,16 @@ bool Sender::drain_queue() noexcept {
     if (!message) return true;
     if (!deliver(*message)) return false;
     queue_.pop();
-    ++settled_;
+    count_taken();
     std::atomic_ref(shared(&tailor_arena_header::messages_settled))
         .store(settled_, std::memory_order_release);
   }
   return false;
+}
+
+void Sender::count_taken() noexcept {
+  ++settled_;
+  std::atomic_ref(shared(&tailor_arena_header::messages_taken)).store(settled_, std::memory_order_release);
 }
 
 // False if there is no room in the socket: the message stays in the queue.
@@ -259,7 +264,7 @@ void Sender::continue_after_fork(const std::array<std::uint8_t, 16>& instance) n
       count_dropped();
     }
     queue_.pop();
-    ++settled_;
+    count_taken();
   }
   live_.forget(MessageKind::kThreadAdd);
   live_.forget(MessageKind::kExecutionBegin);

@@ -84,6 +84,8 @@ class Sender {
   bool drain_queue() noexcept;
   bool deliver(const MessageView& message) noexcept;
   void count_dropped() noexcept;
+  // The first message was taken from the queue.
+  void count_taken() noexcept;
   void listen() noexcept;
 
   void try_connect() noexcept;

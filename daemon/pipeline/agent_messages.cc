@@ -58,6 +58,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   entry.uid = event.uid;
   entry.record.uid = event.uid;
   entry.agent_instance = event.hello.instance();
+  if (!registration::speaks_for_another(event.connection)) entry.begin_counts();
   entry.settled = kTimeMin;
   entry.record.engine_name = event.hello.engine_name();
   entry.record.engine_version = event.hello.engine_version();

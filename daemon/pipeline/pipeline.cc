@@ -89,7 +89,14 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
 void Pipeline::on_agent_dropped(ProcessId process, std::uint64_t messages) {
   ProcessEntry* entry = table_.find(process);
   if (entry == nullptr) return;
-  entry->accounting.agent_dropped = messages;
+  entry->accounting.agent_dropped = entry->dropped_before + messages;
+  entry->accounting_changed = true;
+}
+
+void Pipeline::on_agent_unsent(ProcessId process, std::uint64_t messages) {
+  ProcessEntry* entry = table_.find(process);
+  if (entry == nullptr) return;
+  entry->accounting.agent_unsent = entry->unsent_before + messages;
   entry->accounting_changed = true;
 }
 

@@ -73,6 +73,7 @@ class Pipeline : public Input {
   void on_settled(const registration::Settled& event) override { messages_.settled(event); }
   void on_rejected(const registration::PeerRejected& event) override { messages_.rejected(event); }
   void on_agent_dropped(ProcessId process, std::uint64_t messages) override;
+  void on_agent_unsent(ProcessId process, std::uint64_t messages) override;
   void on_gone(const registration::PeerGone& event) override { messages_.gone(event, now_); }
   void on_capture_ended(const CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;

@@ -49,6 +49,9 @@ struct ProcessEntry {
            (record.registered != kTimeMin && record.registered < time);
   }
 
+  // The agent of `agent_instance` counts what it dropped and did not send from now on, or goes on to.
+  void begin_counts();
+
   process::ProcessState state;
   profile::ProcessRecord record;
   bool record_changed = true;
@@ -61,6 +64,9 @@ struct ProcessEntry {
   registration::ConnectionId connection = 0;  // 0: no agent is connected
   std::uint32_t uid = 0;                      // of the process when it registered
   std::string agent_instance;                 // Hello.instance
+  // Of the agents before this one, which counts from 0; and whose counts those are.
+  std::uint64_t dropped_before = 0, unsent_before = 0;
+  std::string counting_instance;
   bool resync = false;                        // the agent is saying again what is live
   TimeNs resync_since = 0;
   TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived

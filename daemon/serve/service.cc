@@ -42,6 +42,14 @@ std::uint64_t own_memory_bytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+// A process that ends at once takes a message or two along. An agent that this daemon does not keep up with
+// has many.
+bool loses_messages(const v1::ProcessAccounting& total) {
+  constexpr std::uint64_t kFew = 100;
+  const std::uint64_t unsent = total.agent_unsent();
+  return unsent > kFew && unsent > (total.messages() + unsent) / 100;
+}
+
 Json health_of(const v1::DaemonStatus& status) {
   Json reasons = Json::array();
   const v1::ProcessAccounting& total = status.total();
@@ -50,6 +58,12 @@ Json health_of(const v1::DaemonStatus& status) {
   const double lost_share = given > 0 ? lost / given : 0;
   if (lost_share > 0.01)
     reasons.push_back(fmt::format("{:.1f} % of the samples were lost", lost_share * 100));
+  if (loses_messages(total)) {
+    reasons.push_back(
+        fmt::format("{} messages of agents were not sent before their connection ended: plans, code and "
+                    "executions are missing",
+                    total.agent_unsent()));
+  }
   if (!status.store_problem().empty()) reasons.push_back("the store: " + status.store_problem());
   if (status.store_loss().blocks() > 0)
     reasons.push_back(fmt::format("{} blocks could not be written", status.store_loss().blocks()));

@@ -345,9 +345,11 @@ void Recorder::stop() {
   });
   hear_foreign();
   reader_.stop();  // the control thread still takes what it reads last
+  const TimeNs until = os_.now();
   flush();
-  run([this] {
+  run([this, until] {
     flushed_ = true;
+    tell_unheard(until);
     look_at_foreign();
   });
   hear_foreign();

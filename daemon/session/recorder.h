@@ -190,6 +190,7 @@ class Recorder : private registration::Sink {
   void finish_flushes();
   bool arrived(TimeNs time);
   void tell_problems();
+  void tell_unheard(TimeNs until);
   void tell_limits();
   void sweep();
   void look_at_rules();

@@ -64,6 +64,15 @@ void Recorder::on_gone(const registration::PeerGone& event) {
     sampled_.states().set_why_not(event.process, "it has ended");
 }
 
+// What agents said before `until`, and is not here though the recording ends.
+void Recorder::tell_unheard(TimeNs until) {
+  for (const ProcessId process : drops_.end(until)) {
+    on_problem_({process,
+                 "not all that its agent had said was read before the recording ended: plans, code and "
+                 "executions of its last moments may be missing"});
+  }
+}
+
 void Recorder::on_refused(const registration::PeerRefused& event) {
   on_problem_({{event.pid, 0}, fmt::format("of user {}, was turned away: {}", event.uid, event.reason)});
 }

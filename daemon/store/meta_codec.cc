@@ -379,6 +379,7 @@ void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   out.set_slots_missing(in.slots_missing);
   out.set_slots_unread(in.slots_unread);
   out.set_codes_without_plan(in.codes_without_plan);
+  out.set_agent_unsent(in.agent_unsent);
   if (std::ranges::any_of(in.walks, [](std::uint64_t each) { return each != 0; }))
     set_walks(*out.mutable_stack_walks(), in.walks);
 }
@@ -416,6 +417,7 @@ Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
   out.slots_missing = in.slots_missing();
   out.slots_unread = in.slots_unread();
   out.codes_without_plan = in.codes_without_plan();
+  out.agent_unsent = in.agent_unsent();
   out.walks = get_walks(in.stack_walks());
   for (const v1::CpuLosses& cpu : in.cpus()) {
     out.of_cpu(cpu.cpu()) = {cpu.cpu(), cpu.lost_ring(), cpu.lost_hardware(), cpu.throttled(), cpu.gap_ns()};

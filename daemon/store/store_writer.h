@@ -14,6 +14,7 @@
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/large_blocks.h"
 #include "daemon/store/store_options.h"
+#include "daemon/store/unsampled_executions.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -115,6 +116,7 @@ class StoreWriter : public profile::ProfileSink {
   void settle_problem();
   void flush_segments();
   void take_large();
+  void write_execution(const profile::ExecutionRecord& execution);
 
   std::string directory_;
   StoreOptions options_;
@@ -136,6 +138,7 @@ class StoreWriter : public profile::ProfileSink {
   // Given again when a data segment begins.
   profile::RecordingInfo info_;
   std::map<ExecutionKey, profile::ExecutionRecord> live_executions_;
+  std::unique_ptr<UnsampledExecutions> unsampled_;  // NULL: all have rows of their own
   profile::KernelRanges kernel_code_;
   struct Totals {
     profile::Accounting accounting;

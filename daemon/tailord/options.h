@@ -34,6 +34,7 @@ struct Options {
   std::uint64_t user_messages_a_second = 50'000;
   std::uint64_t control_clients = control::ControlServer::kMaxClients;
   bool keep_literals = false;          // of query texts
+  bool sum_unsampled = false;          // see store::StoreOptions
   std::uint64_t max_frequency = 5000;  // that may be asked for at run time
   session::ProcessRules processes;     // from the configuration file only
   TriggerRules triggers;               // the same

@@ -36,7 +36,11 @@ struct tailor_arena_header {
   uint64_t messages_queued;
   uint64_t messages_settled;
   uint64_t messages_dropped; /* never reached a daemon: queue full, memory short, over before one was there */
-  uint8_t reserved[4096 - 48];
+  /* Of `queued`: those that the agent has taken from its queue. Only grows, also while a new connection is
+   * brought up to date. So what a process that ends has not sent is queued - taken. Agents that do not know
+   * it leave it 0: there, `settled` says the same but for that time */
+  uint64_t messages_taken;
+  uint8_t reserved[4096 - 56];
 };
 
 enum tailor_area_state {

@@ -219,6 +219,42 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
   EXPECT_LT(sink().count(Body::kExecutionBegin), 100u);
 }
 
+// A daemon that is slow, and an engine that does not wait for it at its end.
+TEST_F(AgentDaemonTest, WhatAProcessTakesAlongIsCounted) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
+  const tailor_agent_options options = with_small_queue();
+  Milestone full;
+  pid_t child = ::fork();
+  if (child == 0) {
+    if (tailor_agent_start(&options) != 0) ::_exit(1);
+    if (!tailor_agent_barrier(20'000)) ::_exit(2);
+    const std::string name(1000, 'n');
+    const tailor_label label{"query", name.c_str()};
+    tailor_agent_counters counters{sizeof(counters)};
+    tailor_agent_get_counters(&counters);
+    for (const std::uint64_t before = counters.messages_dropped; counters.messages_dropped == before;) {
+      tailor_execution_begin(1, &label, 1);
+      tailor_agent_get_counters(&counters);
+    }
+    full.reach();
+    ::_exit(0);
+  }
+  ASSERT_TRUE(server_.until([&] { return sink().count(Body::kBarrier) == 1; }));
+  ASSERT_TRUE(full.wait());  // nothing is read meanwhile
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ASSERT_TRUE(server_.until([&] { return !sink().gone.empty(); }));
+  ASSERT_FALSE(sink().arenas.empty());
+  const ArenaView& arena = *sink().arenas[0].arena;
+  const std::uint64_t taken = arena.messages_taken();
+  EXPECT_GT(arena.messages_queued(), taken + 50) << "its queue was full";
+  // It may have ended between sending one and counting it.
+  EXPECT_LE(taken, sink().messages.size());
+  EXPECT_GE(taken + 1, sink().messages.size());
+  EXPECT_GE(taken, arena.messages_settled());
+}
+
 TEST_F(AgentDaemonTest, ABarrierWaitsForRoomInTheQueue) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
   const tailor_agent_options options = with_small_queue();

@@ -203,6 +203,7 @@ TEST(MetaCodec, HowWalksEndedComesBack) {
   EXPECT_FALSE(without.has_stack_walks()) << "as in profiles of older versions";
   for (std::size_t end = 0; end < profile::kWalkEnds; ++end) account.walks[end] = 100 + end;
   account.codes_without_plan = 3;
+  account.agent_unsent = 4;
   v1::ProcessAccounting out;
   encode(account, out);
   EXPECT_EQ(out.stack_walks().known(), 100u);
@@ -212,6 +213,7 @@ TEST(MetaCodec, HowWalksEndedComesBack) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->walks, account.walks);
   EXPECT_EQ(back->codes_without_plan, account.codes_without_plan);
+  EXPECT_EQ(back->agent_unsent, account.agent_unsent);
   const auto old = decode(without);
   ASSERT_TRUE(old);
   EXPECT_EQ(old->walks, profile::Accounting{}.walks);
