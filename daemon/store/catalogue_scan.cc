@@ -1,4 +1,3 @@
-#include "daemon/profile/bytes_held.h"
 #include "daemon/store/catalogue_scan.h"
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "daemon/profile/bytes_held.h"
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/catalogue_upgrade.h"
 #include "daemon/store/process_weights.h"
