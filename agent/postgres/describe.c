@@ -8,7 +8,10 @@
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
+#include "conditions.h"
 #include "node_names.h"
 #include "objects.h"
 #include "overhead.h"
@@ -24,6 +27,7 @@ typedef struct {
   struct tailor_plan_builder* builder;
   int32_t level;
   bool with_rows;
+  TailorConditions conditions;
   int nodes;
   PlanState** by_id; /* NULL where the planner left a number out */
 } Description;
@@ -58,6 +62,21 @@ static void add_wrappers(Description* plan, PlanState* root, const TailorPlan* o
   pfree(text.data);
 }
 
+static void add_relation(Description* plan, uint32_t component, const char* key, Oid relation) {
+  char* name = OidIsValid(relation) ? get_rel_name(relation) : NULL;
+  if (name)
+    tailor_plan_builder_set_text(plan->builder, plan->level, component, key,
+                                 tailor_utf8(quote_identifier(name)));
+}
+
+static void add_conditions(Description* plan, uint32_t component, PlanState* node) {
+  StringInfoData text;
+  initStringInfo(&text);
+  if (tailor_node_conditions(&plan->conditions, node, &text))
+    tailor_plan_builder_set_text(plan->builder, plan->level, component, "condition", tailor_utf8(text.data));
+  pfree(text.data);
+}
+
 static void add_node(Description* plan, PlanState* node) {
   StringInfoData name;
   initStringInfo(&name);
@@ -68,6 +87,9 @@ static void add_node(Description* plan, PlanState* node) {
                                  node->plan->plan_rows);
   tailor_plan_builder_set_number(plan->builder, plan->level, component, "cost",
                                  rint(node->plan->total_cost * 100) / 100);
+  add_relation(plan, component, "table", tailor_relation_of(node));
+  add_relation(plan, component, "index", tailor_index_of(node));
+  add_conditions(plan, component, node);
   if (tailor_is_hidden(node))
     tailor_plan_builder_set_text(plan->builder, plan->level, component, "time", "in the Bitmap Heap Scan");
   add_actual_rows(plan, component, node);
@@ -85,26 +107,24 @@ static void add_link(PlanState* node, PlanState* parent, void* context) {
     tailor_plan_builder_set_text(plan->builder, plan->level, component, "details", tailor_utf8(subplan));
 }
 
-/* The text of the statement in UTF-8; NULL: none is told. */
-static const char* text_of(const TailorPiece* piece) {
+const char* tailor_told_text(const TailorPiece* piece) {
   StringInfoData text;
   initStringInfo(&text);
   return tailor_statement_text(piece, &text) ? tailor_utf8(text.data) : NULL;
 }
 
-/* The begin of the text, else the id. */
-static const char* name_of_plan(const char* text, uint64 query_id) {
+const char* tailor_told_name(const char* text, uint64 query_id) {
   if (!text) return query_id ? psprintf("query " INT64_FORMAT, (int64)query_id) : "a query without an id";
   int length = (int)strlen(text);
   return pnstrdup(text, (Size)pg_encoding_mbcliplen(PG_UTF8, text, length, NAME_BYTES));
 }
 
 bool tailor_describe(QueryDesc* query, const TailorPiece* piece, TailorPlan* plan, bool with_rows) {
-  Description description = {.with_rows = with_rows, .nodes = plan->node_ids};
+  Description description = {.with_rows = with_rows, .conditions = {.query = query}, .nodes = plan->node_ids};
   description.by_id = palloc0(sizeof(PlanState*) * (size_t)plan->node_ids);
   tailor_walk(query, collect, &description);
-  const char* text = text_of(piece);
-  description.builder = tailor_plan_builder_new(name_of_plan(text, plan->query_id));
+  const char* text = tailor_told_text(piece);
+  description.builder = tailor_plan_builder_new(tailor_told_name(text, plan->query_id));
   description.level = tailor_plan_builder_add_level(description.builder, "operator");
   for (int id = 0; id < plan->node_ids; id++) {
     if (description.by_id[id])

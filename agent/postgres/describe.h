@@ -15,6 +15,11 @@
  */
 bool tailor_describe(QueryDesc* query, const TailorPiece* piece, TailorPlan* plan, bool with_rows);
 
+/* The text of the statement as it is told, in UTF-8; NULL: none is. */
+const char* tailor_told_text(const TailorPiece* piece);
+/* What its plan is called: the begin of the text, else the query id. */
+const char* tailor_told_name(const char* text, uint64 query_id);
+
 #pragma GCC visibility pop
 
 #endif

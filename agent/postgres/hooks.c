@@ -16,6 +16,7 @@
 #include "tcop/utility.h"
 #include "utils/memutils.h"
 
+#include "command.h"
 #include "describe.h"
 #include "last_execution.h"
 #include "objects.h"
@@ -175,10 +176,10 @@ typedef struct {
 } Before;
 
 /* The tag of a short run names its plan, of which one execution runs. Others have marks too: of their plan
- * more executions may run, and reports show when each did. So have those below a node, as the log says
- * already that the thread works for another. */
+ * more executions may run, and reports show when each did. So have those below a node or a command, as the
+ * log says already that the thread works for another. */
 static bool has_marks(const TailorQuery* open) {
-  return !open->shared || depth > 0;
+  return !open->shared || depth > 0 || tailor_command_runs();
 }
 
 static Before enter(TailorQuery* open, uint64_t tag) {
@@ -344,6 +345,11 @@ static void utility(PlannedStmt* statement, const char* text, bool read_only, Pr
                             completion);
 }
 
+/* COPY counts rows. */
+static uint64 rows_of_command(const PlannedStmt* statement, const QueryCompletion* completion) {
+  return completion && IsA(statement->utilityStmt, CopyStmt) ? completion->nprocessed : UINT64_MAX;
+}
+
 static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
                        ProcessUtilityContext context, ParamListInfo parameters, QueryEnvironment* environment,
                        DestReceiver* receiver, QueryCompletion* completion) {
@@ -358,14 +364,18 @@ static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
   uint64_t before = tailor_utility_begin();
   TailorUtility own = {statement, text};
   const TailorUtility* around = tailor_utility;
+  volatile bool told = false, failed = true;
   tailor_utility = &own;
   PG_TRY();
   {
+    told = tailor_command_begin(&own);
     utility(statement, text, read_only, context, parameters, environment, receiver, completion);
+    failed = false;
   }
   PG_FINALLY();
   {
     tailor_utility = around;
+    if (told) tailor_command_end(failed ? UINT64_MAX : rows_of_command(statement, completion), failed);
     tailor_utility_end(before);
   }
   PG_END_TRY();

@@ -12,6 +12,8 @@
 /* What tailor_last_execution() and tailor_last_plan() say, and how a run is called: 32 hexadecimal digits
  * (last_execution.c). */
 void tailor_remember_run(uint64_t run, const TailorPlan* plan);
+/* The same of a utility command that `user` ran, which has no plan to show. */
+void tailor_remember_command(uint64_t run, Oid user);
 /* A statement ran that has no execution. */
 void tailor_forget_run(void);
 /* The plan goes. */

@@ -97,6 +97,10 @@ struct TagCostRequest {
   ExecutionFilter filter;   // its limit does not count
   std::size_t limit = 100;  // queries
 };
+// Executions that ran by another plan than the one of their query before.
+struct PlanChangesRequest {
+  ExecutionFilter filter;  // among these; its limit counts changes
+};
 struct HostRequest {
   std::optional<std::uint64_t> since_ns, until_ns;
   std::uint32_t buckets = 90;
@@ -107,8 +111,9 @@ struct ControlCall {
   v1::ControlRequest asked;
 };
 
-using Request = std::variant<HealthRequest, StatusRequest, ExecutionsRequest, ExecutionRequest, ViewRequest,
-                             ReportRequest, BundleRequest, CompareRequest, FingerprintsRequest,
-                             FingerprintRequest, HistoryRequest, TagCostRequest, HostRequest, ControlCall>;
+using Request =
+    std::variant<HealthRequest, StatusRequest, ExecutionsRequest, ExecutionRequest, ViewRequest,
+                 ReportRequest, BundleRequest, CompareRequest, FingerprintsRequest, FingerprintRequest,
+                 HistoryRequest, TagCostRequest, PlanChangesRequest, HostRequest, ControlCall>;
 
 }  // namespace tailor::serve

@@ -365,6 +365,12 @@ Result<Request> ask_tag_cost(std::string_view, Taker& take) {
   return Request(std::move(request));
 }
 
+Result<Request> ask_plan_changes(std::string_view, Taker& take) {
+  PlanChangesRequest request{take_choice(take)};
+  request.filter.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
+  return Request(std::move(request));
+}
+
 Result<Request> ask_host(std::string_view, Taker& take) {
   HostRequest request;
   take_range(take, request.since_ns, request.until_ns);
@@ -410,6 +416,7 @@ constexpr PathRow kPathRows[] = {
     {{"/api/v1/fingerprints/{fingerprint}", "GET", Needs::kVisitor, Answerer::kService, "Fingerprint"}, ask_fingerprint},
     {{"/api/v1/history", "GET", Needs::kVisitor, Answerer::kService, "History"}, ask_history},
     {{"/api/v1/tag-cost", "GET", Needs::kVisitor, Answerer::kService, "TagCosts"}, ask_tag_cost},
+    {{"/api/v1/plan-changes", "GET", Needs::kVisitor, Answerer::kService, "PlanChanges"}, ask_plan_changes},
     {{"/api/v1/control/pause", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_pause},
     {{"/api/v1/control/resume", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_resume},
     {{"/api/v1/control/rate", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_rate},

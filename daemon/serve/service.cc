@@ -13,6 +13,7 @@
 #include "daemon/serve/file_state.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/kind_costs.h"
+#include "daemon/serve/plan_changes.h"
 #include "daemon/serve/query_runs.h"
 #include "daemon/serve/sums_json.h"
 #include "daemon/serve/tag_cost.h"
@@ -135,6 +136,7 @@ Result<Json> Service::answer(const Request& request, const Access& access, const
                         [&](const FingerprintRequest& r) { return fingerprint(r, access, stop); },
                         [&](const HistoryRequest& r) { return history(r, access, stop); },
                         [&](const TagCostRequest& r) { return tag_cost(r, access, stop); },
+                        [&](const PlanChangesRequest& r) { return plan_changes(r, access, stop); },
                         [&](const HostRequest& r) { return host(r, access, stop); },
                         [&](const ControlCall& r) { return control(r, access); },
                     },
@@ -334,6 +336,15 @@ Result<Json> Service::tag_cost(const TagCostRequest& request, const Access& acce
   });
   if (!read) return read.error();
   return costs.json(request.limit);
+}
+
+Result<Json> Service::plan_changes(const PlanChangesRequest& request, const Access& access,
+                                   const Stop& stop) {
+  ExecutionFilter filter = request.filter;
+  filter.visible = visible_to(access);
+  auto list = serve::plan_changes(library_, filter, stop);
+  if (!list) return list.error();
+  return plan_changes_json(*list);
 }
 
 Result<Json> Service::host(const HostRequest& request, const Access& access, const Stop& stop) {

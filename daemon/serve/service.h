@@ -66,6 +66,7 @@ class Service {
   Result<Json> control(const ControlCall& call, const Access& access) const;
   Result<Json> history(const HistoryRequest& request, const Access& access, const Stop& stop);
   Result<Json> tag_cost(const TagCostRequest& request, const Access& access, const Stop& stop);
+  Result<Json> plan_changes(const PlanChangesRequest& request, const Access& access, const Stop& stop);
   Result<Json> host(const HostRequest& request, const Access& access, const Stop& stop);
   // Loads and checks that `access` may see it.
   Result<View> open(const Target& target, const Filters& filters, Detail detail, const Access& access,

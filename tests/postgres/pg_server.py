@@ -39,6 +39,13 @@ create function tailor_last_plan() returns text as 'tailor_pg', 'tailor_pg_last_
 """
 
 
+def history_functions():
+    """What the extension's script makes for SQL: functions that ask tailord."""
+    script = pathlib.Path(__file__).parents[2] / "agent/postgres/tailor_pg--1.0--1.1.sql"
+    lines = script.read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("\\")).replace("MODULE_PATHNAME", "tailor_pg")
+
+
 def together(*works):
     """What they return. Each works with a server of its own, so that both of a machine's cores have something to do."""
     with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:

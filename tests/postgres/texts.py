@@ -7,6 +7,7 @@ beside one that is not measured. A database with another encoding has names with
 import os
 import re
 import subprocess
+import time
 
 from pg_server import Server, Session
 from tailor_env import check
@@ -89,6 +90,65 @@ def pieces_are_one(told, session):
     check(len(ran) == 1 and ran[0].ended, f"a cursor that is fetched in pieces is one execution: {len(ran)}")
 
 
+def conditions_of(session, query):
+    """Those that EXPLAIN prints, one by one."""
+    return sorted(line.strip() for line in session.sql(f"explain (costs off) {query}") if re.match(r" *(Filter|Join Filter|[A-Z]\w+ Cond): ", line))
+
+
+def conditions_are_an_option(told, session):
+    def told_of(query):
+        ran = told.of(session, lambda: session.sql(query))
+        check(len(ran) == 1, f"{query}: {ran}")
+        return sorted(part for each in ran[0].plan.conditions for part in each.split("; "))
+    check(told_of("select count(*) from t where a > 17 and b <> 23") == [], "without the setting no condition is told")
+    session.sql("set tailor.conditions = on")
+    for query in ("select sum(b) from t where a > 17 and b <> 23", "select max(x.b) from t x join big y on x.a = y.b where x.b > 31"):
+        expected = conditions_of(session, query)
+        said = told_of(query)
+        check(expected and said == [re.sub(r"\b\d+\b", "?", each) for each in expected], f"conditions without literals: {said}, {expected}")
+    session.sql("set tailor.query_text = full")
+    query = "select min(b) from t where a > 19 and b <> 29"
+    said = told_of(query)
+    check(said == conditions_of(session, query) and "19" in said[0], f"with the full text they have them: {said}")
+    session.sql("set tailor.query_text = off")
+    check(told_of("select min(a) from t where a > 19 and b <> 29") == [], "without a text there is none")
+    session.sql("reset tailor.query_text; reset tailor.conditions")
+
+
+# Commands that work on a table by themselves, their node, and their text without literals.
+COMMANDS = [("create index on big (a) where a > 17", "CREATE INDEX on big", "create index on big (a) where a > ?"),
+            ("vacuum big", "VACUUM on big", "vacuum big"), ("analyze t, big", "ANALYZE on t and others", "analyze t, big"),
+            ("reindex table big", "REINDEX on big", "reindex table big"),
+            ("alter table t alter b type bigint using b + 5", "ALTER TABLE on t", "alter table t alter b type bigint using b + ?"),
+            ("copy public.t to '/dev/null'", "COPY from public.t", "copy public.t to ?"),
+            ("copy t from '/dev/null'", "COPY into t", "copy t from ?")]
+
+
+def ran_by(told, session, command):
+    """Its executions. Telling of commands waits until it is a small part of the session's time."""
+    deadline, ran = time.monotonic() + 60, []
+    while not ran and time.monotonic() < deadline:
+        ran = told.of(session, lambda: session.sql(command))
+    return ran
+
+
+def commands_on_tables_are_told(told, session):
+    for command, node, text in COMMANDS:
+        ran = ran_by(told, session, command)
+        check(len(ran) == 1 and ran[0].ended and 3 not in ran[0].end, f"a command is an execution: {command}: {ran}")
+        check((ran[0].plan.operators, ran[0].plan.sql) == ([node], text), f"{command}: {ran[0].plan}")
+        rows = ran[0].end.get(2, [0])[0]
+        check(rows == ({"COPY from public.t": 300, "COPY into t": 0}.get(node, 2**64 - 1)), f"{command}: rows: {rows}")
+    ran = ran_by(told, session, "alter table t alter b type bigint using 1 / (b - b)")
+    check(len(ran) == 1 and ran[0].end.get(3) == [b"ended by an error"], f"one that fails: {[each.end for each in ran]}")
+    after = texts_of(told, session, "select max(a) as behind_commands from t")
+    check(after == ["select max(a) as behind_commands from t"], f"a statement behind it: {after}")
+    session.sql("create procedure makes_index() language plpgsql as $$ begin create index on big (b); end $$")
+    ran = ran_by(told, session, "call makes_index()")
+    check(len(ran) == 1 and ran[0].plan.operators == ["CREATE INDEX on big"], f"one in a procedure: {ran}")
+    check(texts_of(told, session, "create temp table nothing_to_tell (a int)") == [], "a command that works on no rows is none")
+
+
 # ---- Long statements ----
 
 def peak_kb(pid):
@@ -133,11 +193,11 @@ def names_in(told, server, database, encoding):
     """What is told of a statement with names in a database with this encoding."""
     with Session(server, "-d", bytes_name(database, encoding), "-U", "dénoncé") as session:
         session.sql("set client_encoding = 'UTF8'")
-        session.sql('create table "tëbelle" as select 1 as "öre"; analyze')
+        told.of(session, lambda: session.sql('create table "tëbelle" as select 1 as "öre"; analyze'))
         ran = told.of(session, lambda: session.sql('with "søn" as materialized (select * from "tëbelle") select "öre", \'ä\' from "søn"'))
     check(len(ran) == 1, f"the statement is told: {ran}")
     check(ran[0].labels["database"] == database and ran[0].labels["user"] == "dénoncé", f"labels: {ran[0].labels}")
-    check("Seq Scan on tëbelle" in ran[0].plan.operators and "CTE Scan on søn" in ran[0].plan.operators, f"nodes: {ran[0].plan.operators}")
+    check('Seq Scan on "tëbelle"' in ran[0].plan.operators and 'CTE Scan on "søn"' in ran[0].plan.operators, f"nodes: {ran[0].plan.operators}")
     check(ran[0].plan.sql == 'with "søn" as materialized (select * from "tëbelle") select "öre", ? from "søn"', f"text: {ran[0].plan.sql}")
     check(ran[0].plan.name.startswith('with "søn"'), f"name: {ran[0].plan.name}")
 
@@ -164,6 +224,8 @@ def main():
             commands_have_their_own(told, session)
             without_query_ids(told, session)
             pieces_are_one(told, session)
+            conditions_are_an_option(told, session)
+            commands_on_tables_are_told(told, session)
             long_ones_are_cut(told, session, server)
         names_are_utf8(told, server)
 

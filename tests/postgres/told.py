@@ -58,12 +58,15 @@ class Plan:
     name: str
     sql: str
     operators: list
+    conditions: list = dataclasses.field(default_factory=list)  # of nodes that have some
 
 
 def plan_of(message):
     attached = {text(each, 1): text(each, 3) for each in map(fields, message.get(PLAN_ATTACHMENTS, []))}
-    components = fields(message[PLAN_LEVELS][0]).get(3, [])
-    return Plan(text(message, PLAN_NAME), attached.get("sql", ""), [text(fields(each), 2) for each in components])
+    components = [fields(each) for each in fields(message[PLAN_LEVELS][0]).get(3, [])]
+    attributes = [fields(each) for component in components for each in component.get(5, [])]
+    return Plan(text(message, PLAN_NAME), attached.get("sql", ""), [text(each, 2) for each in components],
+                [text(each, 2) for each in attributes if text(each, 1) == "condition"])
 
 
 @dataclasses.dataclass

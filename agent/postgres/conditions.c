@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The conditions of nodes. The server prints them as for EXPLAIN, and the literals are taken out of that text
+ * as they are out of statements.
+ */
+#include "postgres.h"
+
+#include "conditions.h"
+
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+
+#include "settings.h"
+#include "statement.h"
+
+/* Of one condition. A longer one is cut. */
+#define CONDITION_BYTES 2000
+
+static void add_condition(StringInfo out, const char* label, List* clauses, List* context, bool with_table) {
+  StringInfoData shown;
+  if (clauses == NIL) return;
+  TailorPiece piece = {deparse_expression((Node*)make_ands_explicit(clauses), context, with_table, false),
+                       -1};
+  initStringInfo(&shown);
+  if (!tailor_statement_text(&piece, &shown)) return;
+  int length = shown.len > CONDITION_BYTES ? pg_mbcliplen(shown.data, shown.len, CONDITION_BYTES) : shown.len;
+  appendStringInfo(out, "%s%s: ", out->len > 0 ? "; " : "", label);
+  appendBinaryStringInfo(out, shown.data, length);
+  if (length < shown.len) appendStringInfoString(out, " ...");
+}
+
+/* What only nodes of this kind have. */
+static void add_own_conditions(StringInfo out, Plan* plan, List* context, bool with_table) {
+  switch (nodeTag(plan)) {
+    case T_IndexScan:
+      return add_condition(out, "Index Cond", ((IndexScan*)plan)->indexqualorig, context, false);
+    case T_IndexOnlyScan:
+      return add_condition(out, "Index Cond", ((IndexOnlyScan*)plan)->indexqual, context, false);
+    case T_BitmapIndexScan:
+      return add_condition(out, "Index Cond", ((BitmapIndexScan*)plan)->indexqualorig, context, false);
+    case T_BitmapHeapScan:
+      return add_condition(out, "Recheck Cond", ((BitmapHeapScan*)plan)->bitmapqualorig, context, false);
+    case T_HashJoin:
+      add_condition(out, "Hash Cond", ((HashJoin*)plan)->hashclauses, context, with_table);
+      return add_condition(out, "Join Filter", ((Join*)plan)->joinqual, context, with_table);
+    case T_MergeJoin:
+      add_condition(out, "Merge Cond", ((MergeJoin*)plan)->mergeclauses, context, with_table);
+      return add_condition(out, "Join Filter", ((Join*)plan)->joinqual, context, with_table);
+    case T_NestLoop:
+      return add_condition(out, "Join Filter", ((Join*)plan)->joinqual, context, with_table);
+    case T_Result:
+      return add_condition(out, "One-Time Filter", (List*)((Result*)plan)->resconstantqual, context,
+                           with_table);
+    default:
+      return;
+  }
+}
+
+/* Scans of a table name its columns without it, as in EXPLAIN. */
+static bool is_scan_of_table(const Plan* plan) {
+  switch (nodeTag(plan)) {
+    case T_SeqScan:
+    case T_SampleScan:
+    case T_IndexScan:
+    case T_IndexOnlyScan:
+    case T_BitmapHeapScan:
+    case T_TidScan:
+    case T_TidRangeScan:
+    case T_ForeignScan:
+    case T_CustomScan:
+    case T_FunctionScan:
+    case T_TableFuncScan:
+    case T_ValuesScan:
+    case T_CteScan:
+    case T_NamedTuplestoreScan:
+    case T_WorkTableScan:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void print_conditions(TailorConditions* of, Plan* plan, StringInfo out) {
+  PlannedStmt* statement = of->query->plannedstmt;
+  int tables = list_length(statement->rtable);
+  if (!of->names)
+    of->names = deparse_context_for_plan_tree(
+        statement, select_rtable_names_for_explain(statement->rtable, bms_add_range(NULL, 1, tables)));
+  List* context = set_deparse_context_plan(of->names, plan, NIL);
+  bool with_table = tables > 1;
+  add_own_conditions(out, plan, context, with_table);
+  add_condition(out, "Filter", plan->qual, context, with_table && !is_scan_of_table(plan));
+}
+
+bool tailor_node_conditions(TailorConditions* of, PlanState* node, StringInfo out) {
+  /* The leader tells the plan of its workers. */
+  if (!tailor_conditions || of->useless || IsParallelWorker()) return false;
+  MemoryContext caller = CurrentMemoryContext;
+  of->useless = true; /* unless it is printed */
+  PG_TRY();
+  {
+    print_conditions(of, node->plan, out);
+    of->useless = false;
+  }
+  PG_CATCH();
+  {
+    /* A statement does not fail because a condition cannot be shown. But it ends if it is cancelled. */
+    if (geterrcode() == ERRCODE_QUERY_CANCELED) PG_RE_THROW();
+    MemoryContextSwitchTo(caller);
+    FlushErrorState();
+    resetStringInfo(out);
+  }
+  PG_END_TRY();
+  return out->len > 0;
+}
