@@ -86,7 +86,7 @@ SummedSide side_of(const QueryInSums& asked, const SummedEvent& event) {
     }
   }
   for (const auto& [key, run] : asked.sums.runs) {
-    if (key.fingerprint == asked.fingerprint) profile::add_bounded(side.executions, run.executions);
+    if (key.fingerprint == asked.fingerprint) profile::add_bounded(side.executions, run.sampled());
   }
   for (const auto& [key, names] : asked.sums.queries) {
     if (key.fingerprint == asked.fingerprint) side.plan_name = names.name;

@@ -43,6 +43,7 @@ void ExecutionGroups::add(const store::ExecutionRow& row) {
   const profile::ExecutionRecord& record = row.record;
   // Of runs that are added up, each counts.
   profile::add_bounded(group.executions, profile::runs_of(record));
+  if (record.drawn) profile::add_bounded(group.drawn, profile::runs_of(record));
   profile::add_bounded(group.failed, profile::failed_runs_of(record));
   if (record.end == kTimeMax) {
     ++group.running;
@@ -97,6 +98,7 @@ query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, s
                     {"executions", group.executions},
                     {"running", group.running},
                     {"failed", group.failed},
+                    {"drawn", group.drawn},
                     {"cpu_ns", group.cpu_ns},
                     {"samples", group.samples},
                     {"elapsed_ns_mean",

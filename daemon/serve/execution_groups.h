@@ -27,6 +27,7 @@ struct ExecutionGroup {
   // `ended`: of these the elapsed time is known. `untimed`: ended too, and it is not (profile::is_untimed).
   std::uint64_t executions = 0, running = 0, ended = 0, untimed = 0, failed = 0;
   std::uint64_t samples = 0;
+  std::uint64_t drawn = 0;  // of `executions`: samples and CPU time are of these, where a share is sampled
   double cpu_ns = 0;
   double elapsed_ns = 0;           // the sum over `ended`
   std::uint64_t last_wall_ns = 0;  // when the newest began

@@ -69,6 +69,7 @@ struct ReportRequest {
 struct BundleRequest {
   Target target;
 };
+// Two executions, or all runs of a query in a time: then kFiltered, by fingerprint and time alone.
 struct CompareRequest {
   Target a, b;
   std::string source;

@@ -21,6 +21,7 @@ store::RunSum run_sum_of(const profile::ExecutionRecord& record) {
   }
   sum.rows_known = record.rows_known ? runs : 0;
   sum.rows = record.rows_known ? record.rows : 0;
+  sum.not_drawn = record.drawn ? 0 : runs;
   return sum;
 }
 

@@ -290,16 +290,6 @@ Status Service::may_read_code(const View& view, const Access& access) {
   return Ok{};
 }
 
-Result<Json> Service::compare(const CompareRequest& request, const Access& access, const Stop& stop) {
-  Filters filters;
-  filters.source = request.source;
-  auto a = open(request.a, filters, Detail::kSums, access, stop);
-  if (!a) return a.error();
-  auto b = open(request.b, filters, Detail::kSums, access, stop);
-  if (!b) return b.error();
-  return compare_json(*a, *b);
-}
-
 Result<Json> Service::fingerprints(const FingerprintsRequest& request, const Access& access,
                                    const Stop& stop) {
   ExecutionFilter filter = request.filter;

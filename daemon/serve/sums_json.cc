@@ -78,6 +78,7 @@ Json sums_json(const Sums& sums, std::size_t limit, bool with_losses) {
   Json events = Json::array();
   for (const auto& [event, sum] : sums.events) events.push_back(event_json(event, sum));
   Json out = {{"executions", sums.runs.executions},
+              {"drawn", sums.runs.sampled()},
               {"failed", sums.runs.failed},
               {"result_rows", {{"executions", sums.runs.rows_known}, {"rows", sums.runs.rows}}},
               {"elapsed_ns", elapsed_json(sums.runs)},

@@ -14,6 +14,7 @@
 #include "daemon/query/json/iterations_json.h"
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/annotate_report.h"
+#include "daemon/query/reports/growth.h"
 #include "daemon/query/reports/same_plans.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/sums/terms.h"
@@ -170,8 +171,19 @@ Json side_json(const std::optional<query::ComparedSide>& side) {
   return out;
 }
 
-Json changes_json(Json out, const query::Share95& a, const query::Share95& b) {
+// How many times the cost of an execution of A one of B has. Null where too few samples say it, or sums do
+// not.
+Json growth_json(const query::Comparison& both, const query::Amount& a, const query::Amount& b) {
+  if (!both.intervals_known) return nullptr;
+  const auto grown = query::growth(query::sampled_cost(both.a, a, query::parts_of(both.executions_a)),
+                                   query::sampled_cost(both.b, b, query::parts_of(both.executions_b)));
+  if (!grown) return nullptr;
+  return {{"ratio", grown->ratio}, {"low", grown->low}, {"high", grown->high}};
+}
+
+Json changes_json(const query::Comparison& both, Json out, const query::Share95& a, const query::Share95& b) {
   out["weight_change"] = b.amount.weight - a.amount.weight;
+  out["growth"] = growth_json(both, a.amount, b.amount);
   out["share_change"] = b.share - a.share;
   out["significant"] = query::differs(a, b);
   return out;
@@ -187,11 +199,12 @@ Json first_execution(const View& view) {
   return Json::object();
 }
 
-// Executions of these plans in the view; runs that are added up count each.
+// Executions of these plans in the view whose cost is known: of a share that is sampled, those that were
+// drawn. Runs that are added up count each.
 std::uint64_t executions_of(const View& view, const std::set<query::InProcess<PlanId>>& plans) {
   std::uint64_t out = 0;
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {
-    if (plans.contains({execution.process, execution.plan}) &&
+    if (execution.drawn && plans.contains({execution.process, execution.plan}) &&
         query::selected(view.selection, execution.process, execution.handle))
       profile::add_bounded(out, profile::runs_of(execution));
   }
@@ -224,7 +237,8 @@ namespace {
 Json compared_json(const query::Comparison& both) {
   Json out = {{"source", query::source_json(both.a.source)},
               {"executions", {{"a", both.executions_a}, {"b", both.executions_b}}},
-              {"same_plan", both.plans_known ? Json(both.same_plan) : Json()}};
+              {"same_plan", both.plans_known ? Json(both.same_plan) : Json()},
+              {"growth", growth_json(both, both.a.all.amount, both.b.all.amount)}};
   out["operators"] = Json::array();
   for (const query::ComparedOperator& row : both.operators) {
     const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;
@@ -232,14 +246,14 @@ Json compared_json(const query::Comparison& both) {
     json["a"] = side_json(row.a);
     json["b"] = side_json(row.b);
     const query::Scale of_a = query::scale_of(both.a), of_b = query::scale_of(both.b);
-    out["operators"].push_back(changes_json(std::move(json), row.a ? row.a->row.cost : of_a({}),
+    out["operators"].push_back(changes_json(both, std::move(json), row.a ? row.a->row.cost : of_a({}),
                                             row.b ? row.b->row.cost : of_b({})));
   }
   out["rest"] = Json::array();
   for (const query::ComparedRest& row : both.rest) {
     Json json = {
         {"key", row.key}, {"name", row.name}, {"a", query::cost_json(row.a)}, {"b", query::cost_json(row.b)}};
-    out["rest"].push_back(changes_json(std::move(json), row.a, row.b));
+    out["rest"].push_back(changes_json(both, std::move(json), row.a, row.b));
   }
   return out;
 }

@@ -106,9 +106,12 @@ void encode_buckets(const ElapsedBuckets& elapsed, v1::SummaryRuns& out) {
 }
 
 void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
-  Hour before = 0;
+  // Mostly there are none of these: then there is no column.
   const bool some_untimed =
       std::ranges::any_of(summary.runs, [](const auto& row) { return row.second.untimed > 0; });
+  const bool some_not_drawn =
+      std::ranges::any_of(summary.runs, [](const auto& row) { return row.second.not_drawn > 0; });
+  Hour before = 0;
   for (const auto& [key, sum] : summary.runs) {
     out.add_hour(key.hour - before);
     before = key.hour;
@@ -122,6 +125,7 @@ void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
     out.add_result_rows_known(sum.rows_known);
     out.add_result_rows(sum.rows);
     if (some_untimed) out.add_untimed(sum.untimed);
+    if (some_not_drawn) out.add_not_drawn(sum.not_drawn);
     encode_buckets(sum.elapsed, out);
   }
 }
@@ -321,6 +325,8 @@ class Decoder {
     // Nor this one, and newer ones have it only where it says something.
     const bool some_untimed = in.untimed_size() != 0;
     if (some_untimed && in.untimed_size() != rows) return false;
+    const bool some_not_drawn = in.not_drawn_size() != 0;
+    if (some_not_drawn && in.not_drawn_size() != rows) return false;
     Hour at = 0;
     int bucket = 0;
     for (int i = 0; i < rows; ++i) {
@@ -336,6 +342,8 @@ class Decoder {
       if (some_untimed) sum.untimed = in.untimed(i);
       if (sum.untimed > sum.executions) return false;
       if (detailed && !details(in, i, bucket, sum)) return false;
+      if (some_not_drawn) sum.not_drawn = in.not_drawn(i);
+      if (sum.not_drawn > sum.executions) return false;
       if (!out.runs.try_emplace(std::move(key), sum).second) return false;
     }
     return bucket == in.bucket_size() && bucket == in.bucket_executions_size();

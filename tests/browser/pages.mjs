@@ -411,6 +411,37 @@ test("what a report file has otherwise is told: a dearer operator, one that move
   file.remove();
 });
 
+test("what a share of the executions costs is not told as the cost of all", async () => {
+  const plainly = await serve(bundle);
+  const twin = await open(browser, plainly.url);
+  await twin.waitForSelector("section[aria-label='Queries by cost'] tbody tr");
+  expect(!/sampled/.test(await twin.locator("main").innerText()), "a share is told of where all are sampled");
+  await twin.close();
+  plainly.close();
+  const responses = structuredClone(bundle.responses);
+  const share = { drawn: 15, cpu_ns_of_all: { value: 7.2e9, low: 6e9, high: 8.4e9 } };
+  for (const query of [responses.fingerprints.fingerprints[0], responses["fingerprints/9c1e"]]) Object.assign(query, share);
+  for (const row of [responses.executions.executions[1], responses[`executions/${b}`], responses["fingerprints/9c1e"].executions_list[1]]) Object.assign(row, { drawn: false, cpu_ns: 0, samples: 0 });
+  responses[`executions/${b}/profile`] = { error: { kind: "not_found", message: "no sample" } };
+  responses["executions/all/profile"].drawn = { executions: 24, drawn: 3, weight: 4e9, estimate: { weight: 32e9, low: 20e9, high: 44e9 } };
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, server.url);
+  await page.waitForSelector("section[aria-label='Queries by cost'] .note:has-text('costs are of the executions that are sampled')");
+  await page.waitForSelector("#card-fingerprints .note:has-text('of those that are sampled')");
+  expect((await page.locator("section[aria-label=Executions] tbody td:text-is('not sampled')").count()) === 1, "a cost of nothing is shown");
+  const goTo = (hash) => page.evaluate((to) => { location.hash = to; }, hash);
+  await goTo("#/fingerprint/9c1e");
+  await page.waitForSelector(".heading:has-text('in the 15 that are sampled, 7.20 s in all (6.00 s to 8.40 s)')");
+  await goTo("#/execution/all");
+  await page.waitForSelector(".fact:has-text('3 of 24 sampled'):has-text('all: 32.0 s (20.0 s to 44.0 s)')");
+  await goTo(`#/execution/${b}`);
+  await page.waitForSelector("[data-kind=no-samples]:has-text('a share of the executions is sampled')");
+  const wrong = page.wrong.filter((each) => !each.includes("404")); // the answer without a sample
+  expect(wrong.length === 0, wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
 test("a query's page without sums over days says why", async () => {
   const responses = structuredClone(bundle.responses);
   responses["history?by=day&fingerprint=9c1e&limit=1000"] = { error: { kind: "denied", message: "sums over days tell no labels apart" } };

@@ -362,6 +362,29 @@ test("periods of a query are compared by shares that add up, and only what is mo
   near(differences(first, gone, event).find((row) => row.name === "compile").b.share, 0, "what one period lacks");
 });
 
+test("the intervals of periods follow from the weights of the samples, and are not known where these are not", () => {
+  const { responses } = makeBundle({ samples: 100, points: 10 });
+  const history = responses["history?by=day&fingerprint=9c1e&limit=1000"];
+  const event = eventOf(history);
+  const [first, , third] = history.periods;
+  const join = (a, b) => differences(a, b, event).find((row) => row.name === "Hash join");
+  // Samples of one weight count each.
+  const whole = sumOfLines(linesOf(first, event));
+  const [low, high] = wilson(0.3, whole.samples);
+  near(join(first, third).a.low, low, "lower end");
+  near(join(first, third).a.high, high, "upper end");
+  // Where a few hold nearly all of the weight, the same samples say less: 30 and 55 of 100 are chance then.
+  const uneven = (period) => ({ ...period, rows: period.rows.map((row) => ({ ...row, weight_squares: row.weight_squares * 1000 })) });
+  const few = join(uneven(first), uneven(third));
+  expect(few.a.high - few.a.low > 3 * (high - low) && few.significant === false, `${few.a.low} to ${few.a.high}, ${few.significant}`);
+  for (const missing of [null, undefined]) {
+    const older = { ...third, rows: third.rows.map((row, index) => (index === 0 ? { ...row, weight_squares: missing } : row)) };
+    const unknown = join(first, older);
+    expect(unknown.a.known && !unknown.b.known && unknown.significant === null, `${unknown.b.low} to ${unknown.b.high}, ${unknown.significant}`);
+    near(unknown.b.share, 0.55, "the share is known all the same");
+  }
+});
+
 test("the flame graph's leaves and own costs add up on every level", () => {
   const { profile, owners, table } = load();
   for (const order of [["pipeline", "operator", "task", "line"], ["operator", "pipeline", "task", "line"]]) {

@@ -58,6 +58,12 @@ with Daemon(frequency=2000) as daemon:
     scans = {op["name"]: op for op in by_kind(plan, "scan")}
     check(scans["Scan lineitem"]["rows"] == times * 600572, f"lineitem was read whole: {scans['Scan lineitem']['rows']}")
     check(scans["Scan lineitem"]["estimated_rows"] == 600572, "beside the estimate")
+    # The profile has the same rows, of one execution, beside the estimates.
+    def counted_rows(kind):
+        told = [op["attributes"] for shown in daemon.report()["plans"] for op in shown["operators"] if op["kind"] == kind]
+        return {float(each["value"]) for attributes in told for each in attributes if each["key"] == "actual_rows"}
+    check(counted_rows("hash_join") == {joined}, f"the profile knows that the join passed on {joined} rows: {counted_rows('hash_join')}")
+    check(counted_rows("output") == {3}, "and how many rows the result has")
     busy = max(plan["operators"], key=lambda op: op["samples"])
     check(busy["kind"] in ("hash_join", "scan", "group_by"), f"most time goes to {busy['name']}")
     output, = by_kind(plan, "output")

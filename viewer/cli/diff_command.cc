@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "daemon/query/load/damage.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/compare_sums.h"
+#include "daemon/serve/main_plan.h"
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
@@ -28,30 +28,6 @@ struct DiffOptions {
   std::vector<std::string> fail_if;
 };
 
-// A side holds more than a query: its loading, other queries, other plans of the same query. Compared are the
-// executions of the plan that cost most, wherever it was registered.
-Status only_main_plan(const std::string& text, serve::View& view) {
-  auto report = query::plan_report(view.profile, view.selection);
-  if (!report) return report.error();
-  if (report->plans.empty()) return not_found("there is no sample of a query plan to compare");
-  const auto main = query::main_plans(*report);
-  std::set<query::InProcess<ExecutionHandle>> chosen;
-  std::size_t others = 0;
-  for (const profile::ExecutionRecord& execution : view.whole->executions()) {
-    const query::InProcess<ExecutionHandle> id{execution.process, execution.handle};
-    if (!view.selection.executions.empty() && !view.selection.executions.contains(id)) continue;
-    const bool is_main = main.contains({execution.process, execution.plan});
-    if (is_main) chosen.insert(id);
-    others += is_main ? 0 : 1;
-  }
-  if (chosen.empty()) return Ok{};  // no log says whose samples these are
-  if (others > 0 && !view.selection.executions.empty())
-    warn(fmt::format("{}: {} of {} executions ran other plans and are left out", text, others,
-                     others + chosen.size()));
-  view.selection.executions = std::move(chosen);
-  return Ok{};
-}
-
 Result<serve::View> open_side(const DiffOptions& options, const std::string& text) {
   auto side = parse_diff_side(text);
   if (!side) return side.error();
@@ -64,7 +40,12 @@ Result<serve::View> open_side(const DiffOptions& options, const std::string& tex
   auto view = open_view(choice, Needs::kSums);
   if (!view) return in_context(text + ": ", view.error());
   if (view->selection.executions.size() == 1) return view;
-  if (Status done = only_main_plan(text, *view); !done.ok()) return in_context(text + ": ", done.error());
+  const bool were_chosen = !view->selection.executions.empty();
+  const auto others = serve::only_main_plan(*view);
+  if (!others) return in_context(text + ": ", others.error());
+  if (were_chosen && others->left_out > 0)
+    warn(fmt::format("{}: {} of {} executions ran other plans and are left out", text, others->left_out,
+                     others->all));
   return view;
 }
 

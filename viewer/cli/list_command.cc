@@ -257,7 +257,9 @@ std::string render_groups(const std::vector<serve::ExecutionGroup>& groups, serv
     out += table.row(
         {query::local_time(group.last_wall_ns, now_ns), grouped(group.executions), grouped(group.failed),
          group.ended == 0 ? "?" : duration(group.elapsed_ns / static_cast<double>(group.ended)),
-         duration(group.cpu_ns), grouped(group.samples)},
+         group.drawn < group.executions ? at_least(duration(group.cpu_ns), terminal.ascii)
+                                        : duration(group.cpu_ns),
+         grouped(group.samples)},
         group.name.empty() ? fmt::format("(no {} is known)", serve::name_of(by))
                            : escape_line(group.name, terminal.ascii));
   }

@@ -33,6 +33,7 @@ constexpr const char* kHistorySchema =
 CREATE TABLE history_runs (        -- executions that ended in the hour
   since TEXT, since_s INTEGER, hours INTEGER, uid INTEGER, fingerprint TEXT,
   executions INTEGER, failed INTEGER,
+  drawn INTEGER,                    -- of the executions, those that costs are of: others are not sampled
   elapsed_sum INTEGER, elapsed_min INTEGER, elapsed_max INTEGER,  -- ns, of all but the `untimed`
   rows_known INTEGER, result_rows INTEGER, -- of how many executions the rows are known, and how many these are
   untimed INTEGER                  -- executions whose elapsed time is not known
@@ -98,7 +99,7 @@ Status fill_history_runs(sqlite3* db, const store::Summary& sums, const std::str
     if (!fingerprint.empty() && key.fingerprint != fingerprint) continue;
     const SinceRow since = since_of(key.hour);
     table.row(since.text, since.seconds, sums.hours_of_row(key.hour), uid_of(key.uid), key.fingerprint,
-              at_most(run.executions), at_most(run.failed), at_most(run.elapsed_sum),
+              at_most(run.executions), at_most(run.failed), at_most(run.sampled()), at_most(run.elapsed_sum),
               run.timed() == 0 ? 0 : at_most(run.elapsed_min), at_most(run.elapsed_max),
               at_most(run.rows_known), at_most(run.rows), at_most(run.untimed));
   }

@@ -287,6 +287,10 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", value);
 }
 
+std::string at_least(const std::string& text, bool ascii) {
+  return (ascii ? "> " : "\u2265 ") + text;
+}
+
 std::string grouped(std::uint64_t number) {
   const std::string digits = std::to_string(number);
   std::string out;

@@ -22,6 +22,7 @@ struct TopQuery {
   std::uint64_t running = 0;               // of the runs, those that have not
   double running_longest_ns = 0;           // how long the oldest of these has run
   std::uint64_t untimed = 0;               // of those that have ended, which are in no elapsed time
+  std::uint64_t drawn = 0;                 // of the runs, those that are sampled: the CPU time is of these
 };
 
 // Of an answer to a FingerprintsRequest.

@@ -76,7 +76,7 @@ void Compilation::describe_operators() {
   for (std::uint32_t id = 1; id <= plan_.operator_count; ++id) {
     const Operator* op = operators[id];
     if (op == nullptr) {
-      dictionary_.add(kOperatorLevel, {.name = "unused", .kind = "unused"});
+      dictionary_.add(kOperatorLevel, {.name = kUnusedKind, .kind = kUnusedKind});
       continue;
     }
     tagging::ComponentSpec spec{.name = title(*op), .kind = kind_name(op->kind())};

@@ -30,6 +30,9 @@ class Translator;
 using DeclareRegion = std::function<RegionKind(const std::string& name, std::uint32_t role,
                                                ComponentId operator_id, std::uint32_t element_bytes)>;
 
+// Of an operator that is in no tree: its number is taken all the same.
+inline constexpr const char* kUnusedKind = "unused";
+
 class Compilation {
  public:
   struct Options {

@@ -67,6 +67,9 @@ void add_options(CLI::App& app, CommandLine& out, RawOptions& raw) {
                  "label of the executions, key=value (user, database, application, trace_id, span_id ...)");
   app.add_flag("--instrument", out.instrument,
                "count cycles per operator in generated code; with --timing-json");
+  app.add_flag("--count-rows", out.count_rows,
+               "count the rows that each operator passes on: profiles have them beside the estimates. This "
+               "costs one addition a row");
   app.add_flag("--tiered", raw.tiered,
                "with --opt: run unoptimised code until the code of that level is ready");
   app.add_option(

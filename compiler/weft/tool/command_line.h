@@ -32,6 +32,7 @@ struct CommandLine {
   jit::TagStrategy tags = jit::TagStrategy::kR15;
   bool lineage = true;
   bool instrument = false;
+  bool count_rows = false;         // that operators pass on, also without explain analyze
   std::uint64_t memory_limit = 0;  // bytes
   std::vector<std::pair<std::string, std::string>> labels;
 

@@ -35,8 +35,9 @@ struct ComparedRest {
 
 struct Comparison {
   PlanReport a, b;  // their first plan is what is compared
-  // Of the plans that are compared, with samples or without: what costs of one execution are parts of.
-  // compare() knows those with samples only; 0: none is known.
+  // Of the plans that are compared, with samples or without: what costs of one execution are parts of. Where
+  // a share of the executions is sampled, those of the share. compare() knows those with samples only; 0:
+  // none is known.
   std::uint64_t executions_a = 0, executions_b = 0;
   bool same_plan = false;  // the trees of operators are the same
   // Whether the plans are the same, and how sure costs are. False only where sums are compared

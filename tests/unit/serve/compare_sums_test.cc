@@ -98,6 +98,18 @@ TEST(CompareSums, OperatorsOfOnePlanMatchByTheirNumber) {
   EXPECT_DOUBLE_EQ(weight, both->a.all.amount.weight);
 }
 
+// Costs are divided by executions: those without a sample because of a share may not count.
+TEST(CompareSums, OfAShareThatIsSampledTheShareCounts) {
+  const store::Summary a = summed({{1, "scan", 100}});
+  store::Summary b = summed({{1, "scan", 100}});
+  b.runs.begin()->second.executions = 80;
+  b.runs.begin()->second.not_drawn = 70;
+  const auto both = compare_sums({a, kQuery}, {b, kQuery}, "");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->executions_a, 10u);
+  EXPECT_EQ(both->executions_b, 10u);
+}
+
 TEST(CompareSums, OperatorsOfOtherPlansMatchByTheirName) {
   const store::Summary a = summed({{1, "scan", 100}, {2, "sort", 50}});
   const store::Summary b = summed({{4, "scan", 100, 8}, {5, "hash", 50, 8}});

@@ -53,9 +53,23 @@ TEST(ExecutionGroups, AddUpWhatTheirExecutionsSay) {
   running.wall_begin_ns = 9'000'000;
   groups.add(running);
   const query::Json json = groups_json(groups.finish(), GroupBy::kCgroup, 10);
-  EXPECT_EQ(json.dump(),
-            R"({"by":"cgroup","groups":[{"name":"/a","executions":3,"running":1,"failed":1,"cpu_ns":60.0,)"
-            R"("samples":21,"elapsed_ns_mean":300.0,"last_ms":9.0}],"more":false})");
+  EXPECT_EQ(
+      json.dump(),
+      R"({"by":"cgroup","groups":[{"name":"/a","executions":3,"running":1,"failed":1,"drawn":3,"cpu_ns":60.0,)"
+      R"("samples":21,"elapsed_ns_mean":300.0,"last_ms":9.0}],"more":false})");
+}
+
+// Nobody knows what the others cost.
+TEST(ExecutionGroups, SayOfHowManyExecutionsTheCostIs) {
+  ExecutionGroups groups(GroupBy::kCgroup);
+  groups.add(ran_in("/a", 10));
+  store::ExecutionRow left_out = ran_in("/a", 0);
+  left_out.record.drawn = false;
+  groups.add(left_out);
+  const auto found = groups.finish();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].executions, 2u);
+  EXPECT_EQ(found[0].drawn, 1u);
 }
 
 TEST(ExecutionGroups, CountEachOfTheRunsThatAreAddedUp) {

@@ -110,6 +110,35 @@ TEST(Route, AllIsOfAQueryOrATime) {
               ErrorKind::kInvalid);
 }
 
+TEST(Route, ASideOfAComparisonMayBeAQueryInATime) {
+  const auto routed = route("/api/v1/compare", {{"a", "fingerprint:9c1e"},
+                                                {"a_until", "2000"},
+                                                {"b", "fingerprint:9c1e"},
+                                                {"b_since", "2000"},
+                                                {"b_until", "3000"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  const auto& [a, b, source] = std::get<CompareRequest>(routed->request);
+  EXPECT_EQ(a.what, Target::What::kFiltered);
+  EXPECT_EQ(a.filter.fingerprint, "9c1e");
+  EXPECT_FALSE(a.filter.since_ns);
+  EXPECT_EQ(a.filter.until_ns, 2'000'000'000u);
+  EXPECT_EQ(b.filter.since_ns, 2'000'000'000u);
+  EXPECT_EQ(b.filter.until_ns, 3'000'000'000u);
+  const auto beside = route("/api/v1/compare", {{"a", "3f2a"}, {"b", "fingerprint:9c1e"}});
+  ASSERT_TRUE(beside) << beside.error().message;
+  EXPECT_EQ(std::get<CompareRequest>(beside->request).a.what, Target::What::kPrefix);
+  const std::string longest(64, 'a');
+  EXPECT_TRUE(route("/api/v1/compare", {{"a", "3f2a"}, {"b", "fingerprint:" + longest}}));
+  for (const Parameters& wrong :
+       {Parameters{{"a", "3f2a"}, {"b", "fingerprint:"}},
+        Parameters{{"a", "3f2a"}, {"b", "fingerprint:" + longest + "a"}},
+        Parameters{{"a", "3f2a"}, {"b", "fingerprint:9c1e"}, {"b_since", "then"}},
+        Parameters{{"a", "3f2a"}, {"b", "fingerprint:9c1e"}, {"b_since", "2"}, {"b_until", "2"}},
+        // An execution has its own time.
+        Parameters{{"a", "3f2a"}, {"b", "77ab"}, {"a_since", "2"}}})
+    EXPECT_EQ(kind_of("/api/v1/compare", wrong), ErrorKind::kInvalid) << wrong.back().second;
+}
+
 TEST(Route, WhatIsWrongSaysSo) {
   for (const auto& [name, value] : Parameters{{"buckets", "0"},
                                               {"buckets", "2001"},

@@ -420,5 +420,52 @@ TEST_F(SummariseTest, AListGoesOnWithTheSumsOfWhatIsGone) {
   EXPECT_TRUE(ask(one)["gone"].empty());
 }
 
+// Two times of a query are compared by sums where samples are gone: by those that one may see.
+TEST_F(SummariseTest, AComparisonIsOfSumsWhereSamplesAreGone) {
+  {
+    auto writer = open(options());
+    give_hours(*writer, 200);
+    ASSERT_TRUE(writer->finish());
+  }
+  const auto library = open_store_library(directory_, {});
+  Service service(*library, {});
+  const Stop stop;
+  Target side{Target::What::kFiltered, 0, {}, {}};
+  side.filter.fingerprint = kOtherFingerprint;
+  const CompareRequest request{side, side, ""};
+  const auto before = service.answer(request, Access::everything(), stop);
+  ASSERT_TRUE(before) << before.error().message;
+  EXPECT_FALSE(before->contains("sums"));
+  store::StoreOptions with = options();
+  with.keep_bytes = 1;
+  auto writer = open(with);
+  store::SummaryWriter summaries(directory_);
+  compact(*writer, summaries);
+
+  const auto after = service.answer(request, Access::everything(), stop);
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ((*after)["sums"], true);
+  EXPECT_EQ((*after)["executions"], Json({{"a", 1}, {"b", 1}}));
+  EXPECT_EQ((*after)["unwritten"], Json({{"a", 0}, {"b", 0}}));
+  std::map<std::string, double> of_samples;
+  for (const Json& row : (*before)["operators"]) of_samples[row["name"]] = row["a"]["weight"].get<double>();
+  ASSERT_FALSE((*after)["operators"].empty());
+  for (const Json& row : (*after)["operators"]) {
+    const double weight = row["a"]["weight"];
+    // Sums divide a sample of several owners into 2^20 parts.
+    EXPECT_NEAR(weight, of_samples[row["name"]], 1e-5 * weight) << row["name"];
+    EXPECT_EQ(row["weight_change"], 0) << row["name"];
+  }
+  Access one;
+  one.see_all = false;
+  one.uids = {1000};
+  const auto own = service.answer(request, one, stop);
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_EQ((*own)["operators"], (*after)["operators"]);
+  EXPECT_FALSE(own->contains("unwritten")) << "that is of the whole host";
+  one.uids = {1001};
+  EXPECT_EQ(service.answer(request, one, stop).error().kind, ErrorKind::kNotFound);
+}
+
 }  // namespace
 }  // namespace tailor::serve

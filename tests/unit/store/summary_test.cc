@@ -238,6 +238,26 @@ std::string run_file(const std::function<void(v1::SummaryRuns&)>& change) {
   return file + make_block(BlockType::kEnd, 1, end.SerializeAsString());
 }
 
+TEST(SummaryCodec, KeepsHowManyExecutionsWereSampled) {
+  Summary given = one(7);
+  EXPECT_EQ(read(bytes_of(given))->runs.begin()->second.sampled(), 1u) << "without a share all are";
+  given.runs.begin()->second = {8, 0, 40, 5, 5};
+  given.runs.begin()->second.not_drawn = 7;
+  const auto again = read(bytes_of(given));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->runs.begin()->second.sampled(), 1u);
+  EXPECT_EQ(again->runs.rbegin()->second.sampled(), 1u);
+  RunSum sum = again->runs.begin()->second;
+  add(sum, sum);
+  EXPECT_EQ(sum.executions, 16u);
+  EXPECT_EQ(sum.sampled(), 2u);
+  EXPECT_TRUE(read(run_file([](v1::SummaryRuns& runs) { runs.add_not_drawn(2); })));
+  EXPECT_FALSE(read(run_file([](v1::SummaryRuns& runs) { runs.add_not_drawn(3); }))) << "more than there are";
+  EXPECT_FALSE(read(run_file([](v1::SummaryRuns& runs) {
+    for (int i = 0; i < 2; ++i) runs.add_not_drawn(1);
+  }))) << "more rows than there are";
+}
+
 TEST(SummaryCodec, OlderFilesDoNotSayHowLong) {
   const auto older = read(run_file([](v1::SummaryRuns& runs) {
     runs.clear_result_rows_known();

@@ -161,6 +161,7 @@ export interface Profile {
   all: Cost;
   component_rows: OwnedRow[];
   unattributed_rows: OwnedRow[];
+  drawn?: { executions: number; drawn: number; weight: number; estimate: { weight: number; low: number; high: number } | null }; // only where a share of the executions is sampled
   accounting: Accounting;
   file: FileState;
   plans: PlanRow[];
@@ -194,6 +195,7 @@ export interface Execution {
   elapsed_ns?: number;
   cpu_ns: number;
   samples: number;
+  drawn?: boolean; // false: a share of the executions is sampled, and this one is not
   rows: number | null; // null: the process ended before it was said
   added_runs?: AddedRuns; // its engine added up these runs; then elapsed_ns is from the first begin to the last end
   runs_unknown?: boolean; // its engine added up runs, and nobody knows how many: elapsed_ns is of none of them
@@ -456,6 +458,8 @@ export interface Fingerprint {
   executions: number;
   cpu_ns: number;
   samples: number;
+  drawn?: number; // of the executions, those that are sampled: the CPU time is of these
+  cpu_ns_of_all?: { value: number; low: number; high: number } | null; // of all of them; null: all are sampled, or too few
   elapsed_ns: { min: number; mean: number; max: number; unknown?: number }; // unknown: how many executions are in none of these
   first_ms: number; // when the first and the last of them began
   last_ms: number;
@@ -489,10 +493,12 @@ export interface HistoryRow {
   unit: Source["unit"];
   samples: number;
   weight: number;
+  weight_squares?: number | null; // null: an older program summed some of it up, and did not count them
 }
 
 export interface HistorySums {
   executions: number;
+  drawn?: number; // of these, those that costs are of; older daemons do not say it
   failed: number;
   elapsed_ns: { min: number; mean: number; max: number; unknown?: number };
   rows: HistoryRow[];
@@ -505,32 +511,64 @@ export interface History extends HistorySums {
   periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 
+// Of sums that an older program made, the interval is not known.
+export interface CompareCost {
+  share: number;
+  share_low: number | null;
+  share_high: number | null;
+  samples: number;
+  weight: number;
+}
+
+// How many times the cost of an execution of A one of B has, with its 95 % interval.
+export interface Growth {
+  ratio: number;
+  low: number;
+  high: number;
+}
+
 export interface CompareRow {
   change: "matched" | "moved" | "new" | "gone";
   name: string;
-  a: Cost | null;
-  b: Cost | null;
+  a: CompareCost | null;
+  b: CompareCost | null;
   weight_change: number;
   share_change: number;
-  significant: boolean;
+  growth?: Growth | null; // null: too few samples say it; older programs do not
+  significant: boolean | null; // null: not known
 }
 
 // What is beside the operators: both executions have it.
 export interface CompareRest {
   key: string;
   name: string;
-  a: Cost;
-  b: Cost;
+  a: CompareCost;
+  b: CompareCost;
   weight_change: number;
   share_change: number;
-  significant: boolean;
+  growth?: Growth | null; // null: too few samples say it; older programs do not
+  significant: boolean | null;
+}
+
+// A side that is a query in a time.
+export interface CompareRuns {
+  executions: number;
+  sampled: number; // of them, those with samples
+  left_out: number; // older ones
+  other_plans: number; // that ran another plan than the one that is compared
 }
 
 export interface Compare {
-  a: Execution;
+  a: Execution; // the newest of the side; with `sums` it has no keys
   b: Execution;
   source: Source;
-  same_plan: boolean;
+  executions?: { a?: number; b?: number }; // that the costs are of
+  same_plan: boolean | null; // null: some sums do not say it
+  growth?: Growth | null; // of all of it
+  sums?: boolean; // samples of some of the time are deleted
+  unwritten?: { a: number; b: number }; // samples that sums lack
+  runs?: { a: CompareRuns | null; b: CompareRuns | null };
+  file?: { a: FileState; b: FileState };
   operators: CompareRow[];
   rest: CompareRest[];
 }

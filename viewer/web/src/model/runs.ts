@@ -1,6 +1,17 @@
 // What an execution counts as. An engine may add up short runs of a query in one execution: each run counts.
-import type { Execution } from "../data/types.ts";
+import type { Execution, Fingerprint } from "../data/types.ts";
 import { count, duration, name as clean } from "./format.ts";
+
+// Where a share of the executions is sampled, nobody knows what the others cost.
+export const cpuText = (row: Execution): string => (row.drawn === false ? "not sampled" : duration(row.cpu_ns));
+export const isOfShare = (query: Fingerprint): boolean => query.drawn !== undefined && query.drawn < query.executions;
+
+// Of a query's CPU time: of how many executions it is, and what all of them cost by that; "" where it is of all.
+export function shareText(query: Fingerprint): string {
+  if (!isOfShare(query)) return "";
+  const all = query.cpu_ns_of_all;
+  return ` in the ${count(query.drawn!)} that are sampled${all ? `, ${duration(all.value)} in all (${duration(all.low)} to ${duration(all.high)})` : ""}`;
+}
 
 export const runsOf = (row: Execution): number => row.added_runs?.runs ?? 1;
 

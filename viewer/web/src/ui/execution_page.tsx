@@ -8,6 +8,7 @@ import { failureOf, tookText } from "../model/runs.ts";
 import { change, link, route } from "../state/route.ts";
 import { ActivityCard } from "./activity_card.tsx";
 import { CodeCard } from "./code_card.tsx";
+import { sideOfQuery } from "./compare_times.tsx";
 import { Filters } from "./filters.tsx";
 import { FlameCard } from "./flame_card.tsx";
 import { FunctionsCard, searchOnceOpen } from "./functions_card.tsx";
@@ -114,6 +115,11 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
               Compare with a file
             </a>
           )}{" "}
+          {view.plan && row.value?.fingerprint && !access.isFile && (
+            <a href={link("compare", "", { a: sideOfQuery(row.value.fingerprint), b: row.value.id, ...(source && { source }) })} title="All runs of its query, and this one, operator by operator">
+              Compare with all runs
+            </a>
+          )}{" "}
           {view.profile.plans.length > 1 && (
             <label>
               Plan{" "}
@@ -210,7 +216,7 @@ function NoSamples({ access, row }: { access: Access; row: Execution }) {
         <Facts row={row} />
       </div>
       <p class="message" data-kind="no-samples">
-        This run has no sample{row.running ? " yet" : ": it was shorter than the time between two samples, or none fell into it"}. All runs together have some: <AllRuns access={access} row={row} />
+        This run has no sample{row.drawn === false ? ": a share of the executions is sampled, and it is not among them" : row.running ? " yet" : ": it was shorter than the time between two samples, or none fell into it"}. All runs together have some: <AllRuns access={access} row={row} />
       </p>
     </main>
   );

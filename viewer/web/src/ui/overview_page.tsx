@@ -4,7 +4,7 @@ import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
 import { bytes, count, duration, lines, name as clean, percent, timeOfDay } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
-import { meanElapsed, rateText, took, tookText } from "../model/runs.ts";
+import { cpuText, isOfShare, meanElapsed, rateText, took, tookText } from "../model/runs.ts";
 import { change, go, link, route } from "../state/route.ts";
 import { DayCard } from "./day_card.tsx";
 import { useKeys } from "./keys.ts";
@@ -65,6 +65,8 @@ export function OverviewPage({ access }: { access: Access }) {
   const chartText = span || access.isFile ? "the time of the executions" : `the last ${duration(seconds * 1e9).replace(".0 ", " ")}`;
   const queries = all ? whole.value : recent.value;
   const costs = queries && costsIn(queries.fingerprints, queries.total_cpu_ns, all ? null : host.value);
+  // What the others cost is in no sum.
+  const ofShare = queries?.fingerprints.some(isOfShare) ? ", of those that are sampled" : "";
   // A file of samples alone has no executions to choose from.
   const planless = status?.mode === "file" && status.file !== "" && executions.value?.executions.length === 0;
   useEffect(() => {
@@ -81,7 +83,7 @@ export function OverviewPage({ access }: { access: Access }) {
       {executions.error && <Message kind="error" text={executions.error.message} />}
       {host.value && (
         <div class="two">
-          <CostCard id="fingerprints" title="Cost by query" rows={host.value.by_fingerprint} host={host.value} note={`in executions, ${chartText}`} />
+          <CostCard id="fingerprints" title="Cost by query" rows={host.value.by_fingerprint} host={host.value} note={`in executions${ofShare}, ${chartText}`} />
           {host.value.by_kind.length > 0 && <CostCard id="kinds" title="Cost by kind of operator" rows={host.value.by_kind} host={host.value} note={`in all samples, ${chartText}`} />}
           {host.value.by_kind_left_out && <Message text={`Kinds of operators are not shown: ${host.value.by_kind_left_out}`} />}
         </div>
@@ -90,7 +92,7 @@ export function OverviewPage({ access }: { access: Access }) {
       <div class="two uneven">
         <Executions access={access} rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />
         <div>
-          {costs && <Fingerprints rows={costs} note={isProfile ? "all in this file" : all ? `all that is stored; the charts show ${chartText}` : chartText} choice={isProfile ? null : all ? "all" : "recent"} />}
+          {costs && <Fingerprints rows={costs} note={`${isProfile ? "all in this file" : all ? `all that is stored; the charts show ${chartText}` : chartText}${ofShare && "; costs are of the executions that are sampled"}`} choice={isProfile ? null : all ? "all" : "recent"} />}
           {status?.mode === "live" && <HealthCard status={status} />}
         </div>
       </div>
@@ -203,7 +205,7 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
           },
           { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? timeOfDay(row.began_ms, Math.min(span, 599_999)) : "–") },
           { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => (row.running ? <span class="badge live">running</span> : tookText(row)) },
-          { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
+          { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: cpuText },
           { name: "samples", number: true, value: (row) => row.samples },
           { name: "rows", number: true, value: (row) => row.rows ?? -1, show: (row) => (row.rows === null ? "?" : count(row.rows)) },
           { name: "of", value: (row) => `${row.comm ?? ""} ${row.pid}`, show: (row) => clean(`${row.comm ?? ""} ${row.pid} ${Object.values(row.labels ?? {}).join(" ")}`, 60) },
