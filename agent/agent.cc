@@ -165,7 +165,7 @@ bool post_component(Agent& agent, std::uint32_t id, std::string_view name) noexc
 
 void post_notice(Agent& agent, Notice kind) noexcept {
   const char* text = noticed(kind);
-  if (!text || kind == Notice::kForked) return;  // whoever started an agent after a fork did it right
+  if (!text || kind == Notice::kForked) return;  // a program that started one after a fork did it right
   const std::string_view view(text);
   const auto number = static_cast<std::uint64_t>(kind) + 1;
   agent.post({MessageKind::kNotice, 0, number, 0}, kFixedBound + view.size(), [&](FixedWire& body) {

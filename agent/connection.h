@@ -1,4 +1,4 @@
-// The agent's end of the socket. Used by whoever pumps (the background thread, or the host), one at a time.
+// The agent's end of the socket. Used by the thread that pumps (ours, or the host's), one at a time.
 // Nothing here waits.
 #pragma once
 

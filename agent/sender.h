@@ -105,7 +105,7 @@ class Sender {
   std::atomic<std::uint32_t> untagged_permille_{0};
   std::atomic<std::uint32_t> acknowledged_{0};  // last barrier; a futex word
 
-  // Of whoever pumps.
+  // Of the thread that pumps.
   Connection connection_;
   LiveSet live_;
   // What a new connection must be told before news: the arenas, then what is live, in order.

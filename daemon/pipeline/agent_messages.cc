@@ -279,7 +279,7 @@ Status AgentMessages::take(const Said& said, const v1::AgentMessage& message) {
     case v1::AgentMessage::kBlocked:
       take_blocked(said, message.blocked());
       return Ok{};
-    case v1::AgentMessage::kBarrier:  // answered by whoever holds the socket
+    case v1::AgentMessage::kBarrier:  // answered by the owner of the socket
     case v1::AgentMessage::kGoodbye:  // the end of the connection follows
       return Ok{};
     default:

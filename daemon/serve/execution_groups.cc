@@ -6,6 +6,7 @@
 #include "daemon/profile/added_runs.h"
 #include "daemon/profile/cell.h"
 #include "daemon/profile/cgroup.h"
+#include "daemon/serve/json_time.h"
 #include "daemon/serve/views.h"
 
 namespace tailor::serve {

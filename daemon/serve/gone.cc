@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "daemon/profile/cell.h"
-#include "daemon/serve/library.h"
+#include "daemon/serve/execution_filter.h"
 #include "daemon/store/summary_files.h"
 
 namespace tailor::serve {

@@ -39,7 +39,7 @@ struct GoneSum {
 };
 GoneSum sum_of(const GoneList& list);
 
-// Whether whoever asks may see sums of that user; empty: all.
+// Whether the asker may see sums of that user; empty: all.
 using SeesUser = std::function<bool(const std::optional<std::uint32_t>& uid)>;
 
 // False where the filter asks for what sums do not know: process, labels, elapsed time.

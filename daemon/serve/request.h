@@ -9,8 +9,7 @@
 #include "daemon/query/reports/flame.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/view.h"
-#include "daemon/serve/view_functions.h"
-#include "daemon/serve/views.h"
+#include "daemon/serve/view_options.h"
 #include "tailor/v1/control.pb.h"
 
 namespace tailor::serve {
@@ -34,6 +33,7 @@ struct TimelineView {
 };
 struct FlameView {
   std::vector<query::FlameLevel> order = query::default_flame_order();
+  SharesOf of = SharesOf::kPlan;
 };
 struct FunctionsView {
   FunctionsRequest request;

@@ -12,6 +12,7 @@
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/file_state.h"
 #include "daemon/serve/history.h"
+#include "daemon/serve/json_time.h"
 #include "daemon/serve/kind_costs.h"
 #include "daemon/serve/plan_changes.h"
 #include "daemon/serve/query_runs.h"
@@ -176,21 +177,50 @@ Json Service::status(const Access& access) const {
   return out;
 }
 
-Result<Json> Service::executions(const ExecutionsRequest& request, const Access& access, const Stop& stop) {
-  ExecutionFilter filter = request.filter;
+Status Service::visit(const ExecutionFilter& filter, const Access& access, const Stop& stop,
+                      const std::function<bool(store::ExecutionRow)>& take) {
+  ExecutionFilter visible = filter;
+  visible.visible = visible_to(access);
+  return library_.visit(visible, stop, take);
+}
+
+Result<ExecutionPage> Service::page(const ExecutionFilter& asked, std::uint64_t most_checked,
+                                    const Access& access, const Stop& stop) {
+  ExecutionFilter filter = asked;
   filter.visible = visible_to(access);
   auto list = library_.executions(filter, stop);
   if (!list) return list.error();
   auto removed = library_.removed(sums_visible_to(access));
   if (!removed) return removed.error();
-  auto file = file_state(library_, list->rows, kMostCheckedOfRequest, stop);
+  auto file = file_state(library_, list->rows, most_checked, stop);
   if (!file) return file.error();
-  Result<GoneList> gone = GoneList{};
-  const bool is_last = !list->more || list->rows.empty();
-  if (is_last) gone = library_.gone(filter, sums_visible_to(access), stop);
+  ExecutionPage out{std::move(*list), std::move(*removed), std::nullopt, std::move(*file)};
+  if (out.list.more && !out.list.rows.empty()) return out;
+  auto gone = library_.gone(filter, sums_visible_to(access), stop);
   if (!gone) return gone.error();
-  Json out = executions_page_json(*list, *removed, is_last ? &*gone : nullptr);
-  out["file"] = std::move(*file);
+  out.gone = std::move(*gone);
+  return out;
+}
+
+Result<PlanChangeList> Service::plan_changes(const ExecutionFilter& asked, const Access& access,
+                                             const Stop& stop) {
+  ExecutionFilter filter = asked;
+  filter.visible = visible_to(access);
+  return serve::plan_changes(library_, filter, stop);
+}
+
+Result<std::vector<ExecutionGroup>> Service::groups(const ExecutionFilter& asked, GroupBy by,
+                                                    const Access& access, const Stop& stop) {
+  ExecutionFilter filter = asked;
+  filter.visible = visible_to(access);
+  return groups_of(library_, filter, by, stop);
+}
+
+Result<Json> Service::executions(const ExecutionsRequest& request, const Access& access, const Stop& stop) {
+  auto found = page(request.filter, kMostCheckedOfRequest, access, stop);
+  if (!found) return found.error();
+  Json out = executions_page_json(found->list, found->removed, found->gone ? &*found->gone : nullptr);
+  out["file"] = std::move(found->file);
   return out;
 }
 
@@ -392,17 +422,19 @@ Result<Json> Service::control(const ControlCall& call, const Access& access) con
 Detail detail_of(const ViewKind& kind) {
   if (std::holds_alternative<ListingView>(kind)) return Detail::kCode;
   if (std::holds_alternative<FunctionsView>(kind)) return Detail::kFunctions;
-  if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr)
-    return profile->of == SharesOf::kElapsed ? Detail{.samples = true} : Detail::kSums;
-  const bool sums = std::holds_alternative<FlameView>(kind) || std::holds_alternative<SourcesView>(kind);
-  return sums ? Detail::kSums : Detail::kSamples;
+  const auto of_shares = [](SharesOf of) {
+    return of == SharesOf::kElapsed ? Detail{.samples = true} : Detail::kSums;
+  };
+  if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr) return of_shares(profile->of);
+  if (const auto* flame = std::get_if<FlameView>(&kind); flame != nullptr) return of_shares(flame->of);
+  return std::holds_alternative<SourcesView>(kind) ? Detail::kSums : Detail::kSamples;
 }
 
 Result<Json> view_answer(const View& view, const ViewKind& kind) {
   return std::visit(Overloaded{
                         [&](const ProfileView& v) { return profile_json(view, v.of); },
                         [&](const TimelineView& v) { return timeline_json(view, v.options); },
-                        [&](const FlameView& v) { return flame_json(view, v.order); },
+                        [&](const FlameView& v) { return flame_json(view, v.order, v.of); },
                         [&](const FunctionsView& v) {
                           const query::NamedFunctions names(*view.whole, {}, query::NamesFrom::kProfile);
                           return functions_json(view, names, v.request);

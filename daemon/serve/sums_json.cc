@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/query/sums/terms.h"
-#include "daemon/serve/views.h"
+#include "daemon/serve/json_time.h"
 
 namespace tailor::serve {
 namespace {

@@ -20,16 +20,12 @@
 #include "daemon/query/sums/terms.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/fingerprint.h"
+#include "daemon/serve/json_time.h"
 #include "daemon/serve/run_sums.h"
 #include "daemon/serve/sums_json.h"
 #include "daemon/serve/view_json.h"
 
 namespace tailor::serve {
-
-double to_ms(std::uint64_t ns) {
-  const std::uint64_t us = ns / 1000;
-  return static_cast<double>(us) / 1000.0;
-}
 
 Json view_json(const View& view, const profile::Source& source, double samples, double weight) {
   Json out = {

@@ -15,19 +15,11 @@
 #include "daemon/serve/library.h"
 #include "daemon/serve/plan_changes.h"
 #include "daemon/serve/view.h"
+#include "daemon/serve/view_options.h"
 
 namespace tailor::serve {
 
 using query::Json;
-
-struct TimelineRequest {
-  std::uint32_t buckets = 200;
-  query::Lanes lanes = query::Lanes::kPipeline;
-  query::OwnedBy by = query::OwnedBy::kOperator;
-};
-
-// What the shares of a profile are parts of.
-enum class SharesOf { kPlan, kEverything, kElapsed };
 
 // All fail, saying so, where there is nothing to show. Of elapsed time, the view must have been loaded with
 // its samples, and without filters but those for time.
@@ -72,8 +64,5 @@ Json list_json(const ExecutionList& list, const GoneList& gone,
                const std::vector<store::RemovedOfUser>& removed, Json file);
 // docs/report-json.md, "tailor list --plan-changes --json".
 Json plan_changes_json(const PlanChangeList& list);
-
-// "1764860000123.4": Unix time in ms.
-double to_ms(std::uint64_t ns);
 
 }  // namespace tailor::serve

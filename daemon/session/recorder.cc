@@ -328,11 +328,6 @@ RecorderStatus Recorder::status() const {
   return status_.get();
 }
 
-RecorderStatus Recorder::status_within(std::chrono::nanoseconds most) {
-  if (thread_.joinable()) (void)requests_.turn_within(most);
-  return status();
-}
-
 void Recorder::note_cpu_time(const os::CpuTime& used) {
   run([&] { cpu_.note_command(used); });
 }

@@ -114,7 +114,7 @@ class CatalogueKeeper {
 
   const RecordingNumber recording_;
 
-  // Of whoever works on the catalogue, for as long as he does.
+  // Held by a thread for as long as it works on the catalogue.
   mutable std::mutex catalogue_mutex_;
   Catalogue catalogue_;
   CatalogueBudget budget_;

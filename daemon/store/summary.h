@@ -30,7 +30,7 @@ enum class CostOf : std::uint8_t { kOperator = 0, kComponent = 1, kUnattributed 
 
 struct CostKey {
   Hour hour = 0;
-  std::optional<std::uint32_t> uid;  // of whoever ran it; nothing: not known
+  std::optional<std::uint32_t> uid;  // of the user who ran it; nothing: not known
   std::string fingerprint;           // "": outside of executions
   CostOf what = CostOf::kOperator;
   std::uint32_t id = 0;  // of an operator in its plan, else 0

@@ -1,6 +1,6 @@
 // Work on files that stacks need. To read and index one may take long, or never end: a file of FUSE waits for
-// its server. So it runs elsewhere, on a thread of the user whose process shows the file, and whoever needs
-// what it makes looks again later.
+// its server. So it runs elsewhere, on a thread of the user whose process shows the file. What it makes
+// is looked for again later.
 #pragma once
 
 #include <atomic>

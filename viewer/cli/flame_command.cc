@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/output_file.h"
 #include "daemon/store/output_target.h"
@@ -66,7 +67,7 @@ int run_flame(const FlameOptions& options) {
   auto view = open_flame(options, *order);
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
-    const auto json = serve::flame_json(*view, *order, shares_of(options));
+    const auto json = serve::view_answer(*view, serve::FlameView{*order, shares_of(options)});
     if (!json) return complain(json.error());
     print_json(query::dump(*json));
     return kOk;

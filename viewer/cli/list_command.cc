@@ -14,6 +14,7 @@
 #include "daemon/serve/file_state.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/plan_changes.h"
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue_budget.h"
 #include "viewer/cli/choose.h"
@@ -297,7 +298,8 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
                             : options.by == "container" ? serve::GroupBy::kContainer
                                                         : serve::GroupBy::kCgroup;
   const auto library = choose_library(options.choice);
-  const auto groups = serve::groups_of(*library, filter, by, Stop());
+  serve::Service service(*library, {});
+  const auto groups = service.groups(filter, by, serve::Access::everything(), Stop());
   if (!groups) return complain(groups.error());
   const auto missing = serve::not_in_groups(*library, filter, Stop());
   if (!missing) return complain(missing.error());
@@ -325,7 +327,9 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
 
 int list_plan_changes(const ListOptions& options, const serve::ExecutionFilter& filter,
                       std::uint64_t now_ns) {
-  const auto list = serve::plan_changes(*choose_library(options.choice), filter, Stop());
+  const auto library = choose_library(options.choice);
+  serve::Service service(*library, {});
+  const auto list = service.plan_changes(filter, serve::Access::everything(), Stop());
   if (!list) return complain(list.error());
   if (options.choice.json) {
     print_json(query::dump(serve::plan_changes_json(*list)));
@@ -349,29 +353,27 @@ int run_list(const ListOptions& options) {
   if (options.plan_changes) return list_plan_changes(options, *filter, now_ns);
   if (!options.by.empty()) return list_groups(options, *filter, now_ns);
   const auto library = choose_library(options.choice);
-  const auto list = library->executions(*filter, Stop());
-  if (!list) return complain(list.error());
-  Result<serve::GoneList> gone = serve::GoneList{};
-  if (!list->more) gone = library->gone(*filter, {}, Stop());
-  if (!gone) return complain(gone.error());
-  const auto removed = library->removed({});
-  if (!removed) return complain(removed.error());
-  if (!options.choice.json && list->rows.empty() && gone->rows.empty()) {
+  serve::Service service(*library, {});
+  auto page = service.page(*filter, serve::kMostCheckedOfCommand, serve::Access::everything(), Stop());
+  if (!page) return complain(page.error());
+  const serve::ExecutionList& list = page->list;
+  const serve::GoneList gone = page->gone.value_or(serve::GoneList{});
+  if (!options.choice.json && list.rows.empty() && gone.rows.empty()) {
     const std::string which = serve::filter_text(*filter);
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
   }
-  auto file = tell_unchecked(serve::file_state(*library, list->rows, serve::kMostCheckedOfCommand, Stop()));
+  auto file = tell_unchecked(std::move(page->file));
   if (!file) return complain(file.error());
   if (options.choice.json) {
-    print_json(query::dump(serve::list_json(*list, *gone, *removed, std::move(*file))));
+    print_json(query::dump(serve::list_json(list, gone, page->removed, std::move(*file))));
     return kOk;
   }
   const Terminal terminal = options.choice.terminal();
-  if (!list->rows.empty()) print_text(render_rows(*list, now_ns, terminal), terminal);
-  if (!list->rows.empty() && !gone->rows.empty()) fmt::print("\n");
-  print_text(render_gone(*gone, now_ns, terminal), terminal);
-  print_text(render_removed(*removed, now_ns, terminal), terminal);
+  if (!list.rows.empty()) print_text(render_rows(list, now_ns, terminal), terminal);
+  if (!list.rows.empty() && !gone.rows.empty()) fmt::print("\n");
+  print_text(render_gone(gone, now_ns, terminal), terminal);
+  print_text(render_removed(page->removed, now_ns, terminal), terminal);
   return kOk;
 }
 

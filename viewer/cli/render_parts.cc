@@ -40,21 +40,6 @@ std::string links_text(const query::Evidence& evidence) {
 
 }  // namespace
 
-std::string share_cell(const query::Share95& cost, const Terminal& terminal) {
-  const std::string cell = pad_left(percent(cost.share), kShareWidth);
-  if (cost.share >= 0.1) return terminal.bold(cell);
-  return cost.share < 0.005 ? terminal.dim(cell) : cell;
-}
-
-std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
-  const std::string range =
-      fmt::format("{:.1f}{}{:.1f} %", 100 * cost.interval.low, terminal.dash(), 100 * cost.interval.high);
-  // "100.0–100.0 %" would touch what stands before it, and says no more than one of its ends.
-  const bool fits = columns(range) < kRangeWidth;
-  return terminal.dim(
-      pad_left(fits ? range : fmt::format("{:.1f} %", 100 * cost.interval.high), kRangeWidth));
-}
-
 std::string weight_text(double weight, const profile::Source& source) {
   if (source.unit == profile::Unit::kEvents) return grouped(static_cast<std::uint64_t>(weight)) + " events";
   return fmt::format("{} {}", duration(weight), query::term(source.unit).text);

@@ -12,14 +12,6 @@
 
 namespace tailor::cli {
 
-inline constexpr std::size_t kShareWidth = 8;
-inline constexpr std::size_t kRangeWidth = 13;
-inline constexpr std::size_t kLeastSamplesWidth = 9;
-
-// "12.3 %" right-aligned in kShareWidth columns, bold if large, dim if next to nothing.
-std::string share_cell(const query::Share95& cost, const Terminal& terminal);
-// "11.0–13.7 %" right-aligned in kRangeWidth columns.
-std::string range_cell(const query::Share95& cost, const Terminal& terminal);
 // A weight in words: time as a duration, events as a number.
 std::string weight_text(double weight, const profile::Source& source);
 // The same of a report, whose weights may be elapsed time.

@@ -8,6 +8,7 @@
 
 #include "viewer/cli/render_memory.h"
 #include "viewer/cli/render_parts.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {

@@ -188,10 +188,11 @@ bool chooses_nothing(const Choice& choice) {
 Result<std::string> choose_runs(Choice& choice) {
   if (!chooses_nothing(choice)) return std::string();
   const auto library = open_library(choice);
-  const auto newest = newest_query(*library);
+  serve::Service service(*library, {});
+  const auto newest = newest_query(service);
   if (!newest) return newest.error();
   if (newest->empty()) return std::string();
-  const auto runs = runs_of_query(*library, *newest);
+  const auto runs = runs_of_query(service, *newest);
   if (!runs) return runs.error();
   if (runs->runs.taken() < 2) return std::string();
   choice.target = runs->target();

@@ -97,7 +97,7 @@ class Top {
 
   // The plan of the query, or its IR: of all its runs, or of the last one that has samples.
   Result<ListingText> drill(const TopQuery& query, bool one, bool code, const Terminal& terminal) {
-    const auto runs = runs_of_query(*library_, query.fingerprint);
+    const auto runs = runs_of_query(service_, query.fingerprint);
     if (!runs) return runs.error();
     if (runs->last_sampled.empty()) return not_found("no run of the query has a sample yet");
     const auto loaded = library_->load(one ? serve::prefix_target(runs->last_sampled) : runs->target(),

@@ -1,6 +1,7 @@
 // Groupjoin: join and aggregation in one hash table. Its tasks keep the two origins apart, by their attribute
 // `part`: "join" builds and probes, "group" aggregates.
 #include "compiler/weft/codegen/aggregate_code.h"
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/join_code.h"
 #include "compiler/weft/codegen/translator.h"

@@ -2,6 +2,7 @@
 //
 // Where the preserved side probes, a match is decided while probing. Where it is built, hits are marked in
 // the rows of the table, and a scan over the table yields the preserved rows afterwards.
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/expression_code.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/join_code.h"

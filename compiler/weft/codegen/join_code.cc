@@ -2,6 +2,7 @@
 
 #include <tailor/agent.h>
 
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/translator.h"
 #include "compiler/weft/runtime/join_table.h"

@@ -1,6 +1,7 @@
 // Output: rows for the client, materialised by every worker for itself.
 #include <tailor/agent.h>
 
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/scalar_code.h"
 #include "compiler/weft/codegen/translator.h"
 #include "compiler/weft/runtime/tuple_buffer.h"

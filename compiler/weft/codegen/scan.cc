@@ -1,6 +1,7 @@
 // Scan: a loop over the rows of a morsel; columns are loaded where they are first needed.
 #include <llvm/IR/MDBuilder.h>
 
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/expression_code.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/scalar_code.h"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <tailor/agent.h>
 
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/scalar_code.h"
 #include "compiler/weft/codegen/translator.h"

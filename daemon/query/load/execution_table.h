@@ -21,7 +21,7 @@
 
 namespace tailor::query {
 
-// Filled, then sorted, then asked. Records are made anew for whoever asks.
+// Filled, then sorted, then asked. Records are made anew for each question.
 class ExecutionTable {
  public:
   ExecutionTable();

@@ -127,7 +127,7 @@ HttpServer::HttpServer(Service& service, HttpOptions options)
       options_(std::move(options)),
       gate_(options_.gate),
       workers_(kWorkers, kMostWaiting),
-      engine_(std::make_unique<Engine>(service_, gate_, workers_, options_, streams_)),
+      engine_(std::make_unique<HttpEngine>(service_, gate_, workers_, options_, streams_)),
       connections_(options_.connections),
       streams_(options_.streams) {}
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "daemon/serve/execution_groups.h"
+#include "daemon/serve/json_time.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue.h"
