@@ -149,6 +149,7 @@ TABLE = Table(
         Entry("docs/integrate-your-engine.md", r".*", "tests/integration/guide builds, runs and profiles every program of the page"),
         Entry("docs/registration-api.md", r"message = .*", "a fragment; tests/integration/versions/plain_client.py is the whole client"),
         Entry("docs/exports.md", r"-- DuckDB.*", "tests/e2e/parquet.py asks DuckDB"),
+        Entry("docs/workflows.md", r"// squares.cc.*", "the page's own commands compile it"),
     ],
 )
 
@@ -340,10 +341,21 @@ def rule_files(folder, scene):
     (folder / "queries.py").write_text(text)
 
 
+def workflows(folder, scene):
+    """The functions and the workflow of the page."""
+    if not scene.asked("command -v clang++-19 || ls /usr/lib/llvm-19/bin/clang++"):
+        return "no clang 19 is installed"
+    page = Page("docs/workflows.md", (ROOT / "docs/workflows.md").read_text())
+    (folder / "squares.cc").write_text(next(fence.text for fence in page.fences if fence.language == "cpp"))
+    (folder / "squares.wf").write_text(next(fence.text for fence in page.fences if fence.text.startswith("workflow squares")))
+    return None
+
+
 # What a page needs before its fences run: a function of its folder and the scene. It returns what is to be done afterwards, or why
 # the commands of its fences cannot run here.
 PREPARED = {"docs/any-process.md": any_process, "docs/deploy.md": deploy, "docs/operate.md": deploy, "docs/exports.md": exports,
-            "docs/integrate-your-engine.md": integrate, "docs/jvm.md": jvm, "docs/postgresql.md": postgresql, "docs/rules.md": rule_files}
+            "docs/integrate-your-engine.md": integrate, "docs/jvm.md": jvm, "docs/postgresql.md": postgresql, "docs/rules.md": rule_files,
+            "docs/workflows.md": workflows}
 
 
 MADE_UP = r"""

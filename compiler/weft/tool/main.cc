@@ -20,6 +20,8 @@
 #include "compiler/weft/tool/load.h"
 #include "compiler/weft/tool/run.h"
 #include "compiler/weft/tool/statement.h"
+#include "compiler/weft/tool/workflow_command.h"
+#include "compiler/weft/workflow/workflow_runtime.h"
 
 namespace {
 
@@ -103,14 +105,43 @@ Result<std::unique_ptr<tailor::jit::Jit>> make_jit() {
   WorkScope work(EngineWork::kCompile);
   auto jit = tailor::jit::Jit::create();
   if (!jit.ok()) return jit;
-  for (const RuntimeSymbol& symbol : runtime_symbols()) {
-    if (Status status = (*jit)->define(symbol.name, symbol.address); !status.ok())
-      return std::move(status).error();
+  for (const auto symbols : {runtime_symbols(), workflow::workflow_symbols()}) {
+    for (const RuntimeSymbol& symbol : symbols) {
+      if (Status status = (*jit)->define(symbol.name, symbol.address); !status.ok())
+        return std::move(status).error();
+    }
   }
   return jit;
 }
 
+// Needs no tables.
+int run_workflow_of(const CommandLine& command) {
+  if (command.command == CommandLine::Command::kCompileWorkflow) {
+    Status compiled = compile_workflow_command(command);
+    return compiled.ok() ? 0 : report(compiled.error());
+  }
+  if (command.command == CommandLine::Command::kExplainWorkflow && !command.levels) {
+    Status explained = explain_workflow_command(command);
+    return explained.ok() ? 0 : report(explained.error());
+  }
+  auto jit = make_jit();
+  if (!jit.ok()) return report(jit.error());
+  if (command.command == CommandLine::Command::kExplainWorkflow) {
+    Status explained = explain_workflow_levels(command, **jit);
+    return explained.ok() ? 0 : report(explained.error());
+  }
+  auto names = CodeNames::make(command);
+  if (!names.ok()) return report(names.error());
+  Timings timings;
+  Status ran = run_workflow_command(command, **jit, *names, cancelled, timings);
+  if (!ran.ok()) return report(ran.error());
+  if (command.timing_json.empty()) return 0;
+  Status written = write_timings(command.timing_json, timings);
+  return written.ok() ? 0 : report(written.error());
+}
+
 int run(const CommandLine& command) {
+  if (!command.workflow.file.empty()) return run_workflow_of(command);
   if (command.command == CommandLine::Command::kLoadCsv) {
     Status imported = import_csv(command.csv);
     return imported.ok() ? 0 : report(imported.error());

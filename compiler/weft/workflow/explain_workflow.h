@@ -1,0 +1,19 @@
+// `weft explain --workflow`: what weft makes of a workflow, and why.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "compiler/weft/workflow/udf_library.h"
+#include "compiler/weft/workflow/workflow.h"
+#include "proto/base/result.h"
+
+namespace tailor::weft::workflow {
+
+// Inputs, contexts and the plan; for each function what its code does, and for each pipeline its strategy
+// with the reason. `threads`: workers of a run. Errors: those of UdfLibrary::load() and of
+// check_udfs(); LLVM does not know this host.
+Result<std::string> explain_workflow(const Workflow& workflow, std::span<const UdfImage> images,
+                                     unsigned threads);
+
+}  // namespace tailor::weft::workflow

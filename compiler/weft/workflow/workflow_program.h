@@ -1,0 +1,65 @@
+// What lowering gives to the scheduler of workflows: the steps in their order, and where generated code finds
+// its memory. Holds no LLVM object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/weft/workflow/workflow.h"
+#include "proto/base/ids.h"
+
+namespace tailor::weft::workflow {
+
+// The first words of the shared block: what a condition says, and the mutex of synchronous operators (a
+// pointer).
+inline constexpr std::size_t kTruthOffset = 0;
+inline constexpr std::size_t kMutexOffset = 8;
+// Then a pointer to each column, in the order of inputs and fields.
+inline constexpr std::size_t kColumnsOffset = 16;
+// The first words of a worker's block are those of a query (kLocalSlotOffset,
+// compiler/weft/codegen/program.h): the place of its tag, and a word for threads without one. Then a pointer
+// to each context, as this worker sees it: the context itself, or the worker's copy while a pipeline adds to
+// it in parallel.
+inline constexpr std::size_t kContextsOffset = 16;
+
+// Brings a worker's copy of a context together with the context: void(shared, local, first value, end).
+struct CombineCode {
+  std::string function;
+  std::uint32_t pipeline = 0;  // in the plan dictionary
+  ComponentId operator_id = kNoComponent;
+  ComponentId task = kNoComponent;
+  std::uint32_t context = 0;
+  double start = 0;  // what the copies hold at first
+};
+
+struct StepCode {
+  enum class Kind : unsigned char { kGenerate, kPipeline, kUpdate, kLoop };
+  Kind kind = Kind::kPipeline;
+  Place place;
+  ComponentId operator_id = kNoComponent;  // the input, the first operator, the update or the loop
+  // kLoop: of its condition; empty if it has none.
+  std::string function;        // void(shared, local, first tuple, end)
+  std::uint32_t pipeline = 0;  // in the plan dictionary
+  std::uint32_t input = 0;     // kGenerate, kPipeline
+  std::vector<CombineCode> combines;
+  // kLoop
+  std::string name;
+  std::uint64_t count = 0;
+  std::optional<std::uint32_t> watch;
+  std::vector<StepCode> body;
+};
+
+struct WorkflowProgram {
+  std::vector<StepCode> steps;
+  std::vector<std::vector<std::size_t>> column_offsets;  // by input and field, in the shared block
+  std::size_t shared_bytes = 0, local_bytes = 0;
+  std::vector<ComponentId> input_operators;    // by input
+  std::vector<ComponentId> context_operators;  // the first that changes it; kNoComponent: none does
+  std::vector<std::string>
+      function_names;  // of users' functions, by component of the level "udf"; "" for the others
+};
+
+}  // namespace tailor::weft::workflow
