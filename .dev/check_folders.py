@@ -34,6 +34,7 @@ USES = {
     "proto/base": set(),
     "proto/include": set(),
     "proto/control": BASE,
+    "proto/traffic": {"proto/base", "proto/tailor"},
     "agent": AGENT | {"proto/base"},
     "agent/include": {"proto/include"},
     "agent/jvm": AGENT,

@@ -18,6 +18,9 @@ inline constexpr int kMaxLevels = 16;
 inline constexpr std::uint32_t kMaxComponents = 1u << 24;  // of one level
 inline constexpr std::uint32_t kMaxPipelines = 1u << 16;
 
+// Of one component. An operator that reads every column of a wide table has some hundred.
+inline constexpr int kMaxAccesses = 4096;
+
 inline constexpr int kMaxWaitNames = 4096;
 inline constexpr std::size_t kMaxWaitNameBytes = 63;
 

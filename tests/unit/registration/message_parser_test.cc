@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <string>
 
 #include "daemon/registration/limits.h"
 #include "daemon/registration/wire_budget.h"
@@ -150,6 +152,55 @@ TEST(Validate, PlansFitTogether) {
   EXPECT_THAT(why_plan([](auto& p) { p.mutable_pipelines(0)->set_tasks(0, 4); }), HasSubstr("task 4 of 3"));
   EXPECT_THAT(why_plan([](auto& p) { p.set_tag_upper_level(2); }), HasSubstr("unknown levels"));
   EXPECT_THAT(why_plan([](auto& p) { p.add_attachments()->set_sha256("short"); }), HasSubstr("SHA-256"));
+}
+
+TEST(Validate, AccessesNameWhatThereIs) {
+  const auto why_access = [](const std::function<void(v1::Access&)>& change) {
+    return why_plan([&](v1::Plan& p) {
+      v1::Access& access = *p.mutable_levels(1)->add_components()->add_accesses();
+      p.mutable_levels(1)->mutable_components(0)->set_id(1);
+      access.set_pattern(v1::ACCESS_RANDOM);
+      access.set_region("join build");
+      access.set_region_owner(2);
+      access.set_pipeline(1);
+      access.set_item_bytes(24);
+      access.set_reads(true);
+      access.mutable_accesses()->set_rows_of(1);
+      change(access);
+    });
+  };
+  EXPECT_EQ(why_access([](v1::Access&) {}), "");
+  EXPECT_THAT(why_access([](auto& a) { a.set_region_owner(3); }), HasSubstr("region of component 3 of 2"));
+  EXPECT_THAT(why_access([](auto& a) { a.set_region(std::string(kMaxNameBytes + 1, 'r')); }),
+              HasSubstr("too long"));
+  EXPECT_THAT(why_access([](auto& a) { a.set_pipeline(2); }), HasSubstr("pipeline 2"));
+  EXPECT_THAT(why_access([](auto& a) { a.set_used_bytes(25); }), HasSubstr("25 used bytes"));
+  EXPECT_THAT(why_access([](auto& a) { a.mutable_accesses()->set_rows_of(0); }),
+              HasSubstr("rows of component 0"));
+  EXPECT_THAT(why_access([](auto& a) { a.mutable_items()->set_rows_into(3); }),
+              HasSubstr("rows of component 3"));
+  for (const double factor : {-1.0, std::nan(""), static_cast<double>(INFINITY)})
+    EXPECT_THAT(why_access([&](auto& a) { a.mutable_times()->set_factor(factor); }), HasSubstr("factor"));
+  EXPECT_EQ(why_access([](auto& a) { a.set_pattern(static_cast<v1::AccessPattern>(77)); }), "")
+      << "a later version knows it";
+
+  const auto why_component = [](const std::function<void(v1::Component&)>& change) {
+    return why_plan([&](v1::Plan& p) { change(*p.mutable_levels(0)->mutable_components(0)); });
+  };
+  EXPECT_THAT(why_component([](v1::Component& c) {
+                for (int i = 0; i <= kMaxAccesses; ++i) c.add_accesses();
+              }),
+              HasSubstr("4097 accesses"));
+  EXPECT_THAT(
+      why_component([](v1::Component& c) { c.mutable_computation()->set_cycles_per_row(std::nan("")); }),
+      HasSubstr("cycles"));
+  EXPECT_THAT(why_component([](v1::Component& c) {
+                c.mutable_computation()->set_source(std::string(kMaxNameBytes + 1, 's'));
+              }),
+              HasSubstr("source"));
+  EXPECT_THAT(
+      why_component([](v1::Component& c) { c.mutable_computation()->mutable_rows()->set_rows_of(9); }),
+      HasSubstr("rows of component 9"));
 }
 
 TEST(Validate, CodeFitsTogether) {
