@@ -39,8 +39,4 @@ Result<ElfFunctions> read_elf_functions(const std::string& path, const RecordedF
                                         const std::string& debug_root = kDebugRoot,
                                         const std::vector<std::string>& setters = {});
 
-// A linker's name for people: demangled (C++, and both manglings of Rust), without parameters, return type
-// and hash, as perf shows it. What is no such name stays as it is. Text beyond 4096 bytes is cut.
-std::string readable_name(const std::string& linker_name);
-
 }  // namespace tailor::query

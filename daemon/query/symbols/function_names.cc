@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/query/symbols/readable_name.h"
+
 namespace tailor::query {
 
 Result<FunctionNames> FunctionNames::read(const std::string& path, const RecordedFile& recorded,

@@ -9,6 +9,7 @@
 #include "daemon/profile/mapped_kind.h"
 #include "daemon/query/symbols/debug_finder.h"
 #include "daemon/query/symbols/fetched_names.h"
+#include "daemon/query/symbols/readable_name.h"
 #include "daemon/query/symbols/symbol_cache.h"
 #include "proto/base/file_id.h"
 
