@@ -63,7 +63,7 @@ TEST_F(ServiceValues, HaveNothingOfOthers) {
   const auto groups = service_.groups({}, GroupBy::kCgroup, other, Stop());
   ASSERT_TRUE(groups);
   EXPECT_TRUE(groups->empty());
-  const auto changes = service_.plan_changes({}, other, Stop());
+  const auto changes = service_.plan_changes(ExecutionFilter{}, other, Stop());
   ASSERT_TRUE(changes);
   EXPECT_EQ(changes->executions + changes->without_plan, 0u);
   EXPECT_FALSE(service_.open({Target::What::kAll}, {}, Detail::kSums, other, Stop()).ok());
