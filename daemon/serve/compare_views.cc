@@ -1,7 +1,6 @@
 // Two executions, queries or times of a query beside each other: samples where both sides have them, else
 // sums.
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -41,45 +40,27 @@ struct SummedPart {
   std::uint64_t unwritten = 0;  // samples of that time that are in no sum
 };
 
-// What sums of other users say is as unknown as what is not there.
-void only_visible(const Access& access, store::Summary& sums) {
-  const auto hidden = [&](const auto& row) { return !sees_sums_of(access, row.first.uid); };
-  std::erase_if(sums.costs, hidden);
-  std::erase_if(sums.runs, hidden);
-  std::erase_if(sums.queries, hidden);
-}
-
-Result<SummedPart> summed_part(Library& library, const ExecutionFilter& filter, const Access& access,
+Result<SummedPart> summed_part(Service& service, const ExecutionFilter& filter, const Access& access,
                                const Stop& stop) {
   store::WallRange range;
   if (filter.since_ns) range.since_ns = *filter.since_ns;
   if (filter.until_ns) range.until_ns = *filter.until_ns;
   query::StoreDamage damage;
-  auto sums = library.sums(range, stop, damage);
+  auto sums = service.sums(range, access, stop, damage);
   if (!sums) return sums.error();
   SummedPart part;
   part.sums = std::move(*sums);
   part.fingerprint = filter.fingerprint;
   part.file = query::damage_json(damage.read, query::damage_text(damage.read, damage.loss));
   for (const auto& [hour, loss] : part.sums.losses) profile::add_bounded(part.unwritten, loss.unwritten);
-  only_visible(access, part.sums);
   return part;
 }
 
-// Whether some samples that the side asks for are gone. What is wrong with the store says the comparison of
-// samples.
-bool has_gone(Library& library, const Target& side, const Access& access, const Stop& stop) {
-  ExecutionFilter filter = side.filter;
-  filter.limit = 1;
-  const auto rows = library.gone(filter, sums_visible_to(access), stop);
-  return rows && !rows->rows.empty();
-}
-
-Result<Json> compare_parts(Library& library, const CompareRequest& request, const Access& access,
+Result<Json> compare_parts(Service& service, const CompareRequest& request, const Access& access,
                            const Stop& stop) {
-  const auto a = summed_part(library, request.a.filter, access, stop);
+  const auto a = summed_part(service, request.a.filter, access, stop);
   if (!a) return in_context("a: ", a.error());
-  const auto b = summed_part(library, request.b.filter, access, stop);
+  const auto b = summed_part(service, request.b.filter, access, stop);
   if (!b) return in_context("b: ", b.error());
   const auto both = compare_sums({a->sums, a->fingerprint}, {b->sums, b->fingerprint}, request.source);
   if (!both) return both.error();
@@ -94,8 +75,8 @@ Result<Json> compare_parts(Library& library, const CompareRequest& request, cons
 
 Result<Json> Service::compare(const CompareRequest& request, const Access& access, const Stop& stop) {
   if (is_query(request.a) && is_query(request.b) &&
-      (has_gone(library_, request.a, access, stop) || has_gone(library_, request.b, access, stop)))
-    return compare_parts(library_, request, access, stop);
+      (has_gone(request.a.filter, access, stop) || has_gone(request.b.filter, access, stop)))
+    return compare_parts(*this, request, access, stop);
   Filters filters;
   filters.source = request.source;
   const auto open_side = [&](const Target& target) -> Result<OpenedSide> {

@@ -80,12 +80,13 @@ Result<std::vector<ExecutionGroup>> groups_of(Library& library, const ExecutionF
   return groups.finish();
 }
 
-Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const Stop& stop) {
+Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const SeesUser& sees,
+                                  const Stop& stop) {
   ExecutionFilter every = filter;
   every.limit = NotInGroups::kMostRows;
-  const auto gone = library.gone(every, {}, stop);
+  const auto gone = library.gone(every, sees, stop);
   if (!gone) return gone.error();
-  auto removed = library.removed({});
+  auto removed = library.removed(sees);
   if (!removed) return removed.error();
   return NotInGroups{sum_of(*gone), std::move(*removed)};
 }

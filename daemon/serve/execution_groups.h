@@ -59,8 +59,9 @@ struct NotInGroups {
   GoneSum gone;                                     // sums do not know where executions ran
   std::vector<store::RemovedOfUser> removed;        // to make room in the catalogue
 };
-// For whoever may see everything: the same of the same filter.
-Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const Stop& stop);
+// By the same filter, of the users whom the asker may see.
+Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const SeesUser& sees,
+                                  const Stop& stop);
 
 // docs/report-json.md, "tailor list --by ... --json": at most `limit` of them.
 query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit,

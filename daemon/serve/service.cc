@@ -14,7 +14,6 @@
 #include "daemon/serve/history.h"
 #include "daemon/serve/json_time.h"
 #include "daemon/serve/kind_costs.h"
-#include "daemon/serve/plan_changes.h"
 #include "daemon/serve/query_runs.h"
 #include "daemon/serve/sums_json.h"
 #include "daemon/serve/tag_cost.h"
@@ -177,45 +176,6 @@ Json Service::status(const Access& access) const {
   return out;
 }
 
-Status Service::visit(const ExecutionFilter& filter, const Access& access, const Stop& stop,
-                      const std::function<bool(store::ExecutionRow)>& take) {
-  ExecutionFilter visible = filter;
-  visible.visible = visible_to(access);
-  return library_.visit(visible, stop, take);
-}
-
-Result<ExecutionPage> Service::page(const ExecutionFilter& asked, std::uint64_t most_checked,
-                                    const Access& access, const Stop& stop) {
-  ExecutionFilter filter = asked;
-  filter.visible = visible_to(access);
-  auto list = library_.executions(filter, stop);
-  if (!list) return list.error();
-  auto removed = library_.removed(sums_visible_to(access));
-  if (!removed) return removed.error();
-  auto file = file_state(library_, list->rows, most_checked, stop);
-  if (!file) return file.error();
-  ExecutionPage out{std::move(*list), std::move(*removed), std::nullopt, std::move(*file)};
-  if (out.list.more && !out.list.rows.empty()) return out;
-  auto gone = library_.gone(filter, sums_visible_to(access), stop);
-  if (!gone) return gone.error();
-  out.gone = std::move(*gone);
-  return out;
-}
-
-Result<PlanChangeList> Service::plan_changes(const ExecutionFilter& asked, const Access& access,
-                                             const Stop& stop) {
-  ExecutionFilter filter = asked;
-  filter.visible = visible_to(access);
-  return serve::plan_changes(library_, filter, stop);
-}
-
-Result<std::vector<ExecutionGroup>> Service::groups(const ExecutionFilter& asked, GroupBy by,
-                                                    const Access& access, const Stop& stop) {
-  ExecutionFilter filter = asked;
-  filter.visible = visible_to(access);
-  return groups_of(library_, filter, by, stop);
-}
-
 Result<Json> Service::executions(const ExecutionsRequest& request, const Access& access, const Stop& stop) {
   auto found = page(request.filter, kMostCheckedOfRequest, access, stop);
   if (!found) return found.error();
@@ -360,9 +320,7 @@ Result<Json> Service::tag_cost(const TagCostRequest& request, const Access& acce
 
 Result<Json> Service::plan_changes(const PlanChangesRequest& request, const Access& access,
                                    const Stop& stop) {
-  ExecutionFilter filter = request.filter;
-  filter.visible = visible_to(access);
-  auto list = serve::plan_changes(library_, filter, stop);
+  const auto list = plan_changes(request.filter, access, stop);
   if (!list) return list.error();
   return plan_changes_json(*list);
 }
@@ -425,7 +383,8 @@ Detail detail_of(const ViewKind& kind) {
   const auto of_shares = [](SharesOf of) {
     return of == SharesOf::kElapsed ? Detail{.samples = true} : Detail::kSums;
   };
-  if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr) return of_shares(profile->of);
+  if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr)
+    return of_shares(profile->of);
   if (const auto* flame = std::get_if<FlameView>(&kind); flame != nullptr) return of_shares(flame->of);
   return std::holds_alternative<SourcesView>(kind) ? Detail::kSums : Detail::kSamples;
 }

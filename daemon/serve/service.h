@@ -71,6 +71,14 @@ class Service {
   Result<PlanChangeList> plan_changes(const ExecutionFilter& filter, const Access& access, const Stop& stop);
   Result<std::vector<ExecutionGroup>> groups(const ExecutionFilter& filter, GroupBy by, const Access& access,
                                              const Stop& stop);
+  Result<NotInGroups> not_in_groups(const ExecutionFilter& filter, const Access& access, const Stop& stop);
+  // Whether samples of executions that pass the filter are gone, and sums know them. False where that cannot
+  // be read: an answer from samples says what is wrong with the store.
+  bool has_gone(const ExecutionFilter& filter, const Access& access, const Stop& stop);
+  // All sums of the hours that the range touches, and what of the samples behind them is damaged. What was
+  // lost, it has of all users.
+  Result<store::Summary> sums(const store::WallRange& range, const Access& access, const Stop& stop,
+                              query::StoreDamage& damage);
 
   bool live() const { return static_cast<bool>(options_.status); }
   Json health() const;

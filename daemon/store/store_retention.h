@@ -71,9 +71,9 @@ class StoreRetention {
   // are not; the oldest first.
   Result<std::vector<SegmentRow>> due_for_summary(const Catalogue& catalogue, const StoreTime& now) const;
   void summed_up(std::uint64_t last);
-  // Deletes the file of the oldest of them, whoever filled it: without sums nothing can be cut out for one
-  // user. Its row stays, without bytes, so that the next sums count its samples as unwritten. Whether there
-  // was one.
+  // Deletes the file of the oldest of them, whatever users filled it: without sums nothing can be cut out for
+  // one user. Its row stays, without bytes, so that the next sums count its samples as unwritten. Whether
+  // there was one.
   Result<bool> give_up_oldest(Catalogue& catalogue, const StoreTime& now);
   const GivenUp& given_up() const { return given_up_; }
 

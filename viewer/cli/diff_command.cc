@@ -11,6 +11,7 @@
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/compare_sums.h"
 #include "daemon/serve/main_plan.h"
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
@@ -65,14 +66,13 @@ std::optional<serve::ExecutionFilter> store_side(const std::string& text, std::u
   options.until = side->until;
   auto filter = execution_filter(options, now_ns);
   if (!filter) return std::nullopt;
-  filter->limit = 1;
   return std::move(*filter);
 }
 
-Result<store::Summary> sums_of_side(serve::Library& library, const serve::ExecutionFilter& filter,
+Result<store::Summary> sums_of_side(serve::Service& service, const serve::ExecutionFilter& filter,
                                     const std::string& text, bool judged) {
   query::StoreDamage damage;
-  auto sums = library.sums(range_of(filter), Stop(), damage);
+  auto sums = service.sums(range_of(filter), serve::Access::everything(), Stop(), damage);
   if (!sums) return in_context(text + ": ", sums.error());
   if (judged && query::is_damaged(damage.read, damage.loss))
     return internal(fmt::format("{}: no condition of --fail-if can be judged on damaged samples. {}", text,
@@ -95,19 +95,15 @@ Result<std::optional<Compared>> compare_history(const DiffOptions& options) {
   const auto a = store_side(options.a, now_ns), b = store_side(options.b, now_ns);
   if (!a || !b) return std::optional<Compared>();
   const auto library = open_library(options.view.choice);
-  bool gone = false;
-  for (const auto* side : {&*a, &*b}) {
-    const auto rows = library->gone(*side, {}, Stop());
-    // The comparison of samples says what is wrong with the store.
-    if (!rows) return std::optional<Compared>();
-    gone = gone || !rows->rows.empty();
-  }
-  if (!gone) return std::optional<Compared>();
+  serve::Service service(*library, {});
+  const serve::Access all = serve::Access::everything();
+  if (!service.has_gone(*a, all, Stop()) && !service.has_gone(*b, all, Stop()))
+    return std::optional<Compared>();
   const bool judged = !options.fail_if.empty();
-  const auto of_a = sums_of_side(*library, *a, options.a, judged);
+  const auto of_a = sums_of_side(service, *a, options.a, judged);
   if (!of_a) return of_a.error();
   const bool same_time = a->since_ns == b->since_ns && a->until_ns == b->until_ns;
-  const auto of_b = same_time ? of_a : sums_of_side(*library, *b, options.b, judged);
+  const auto of_b = same_time ? of_a : sums_of_side(service, *b, options.b, judged);
   if (!of_b) return of_b.error();
   auto both =
       serve::compare_sums({*of_a, a->fingerprint}, {*of_b, b->fingerprint}, options.view.choice.source);

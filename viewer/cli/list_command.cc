@@ -301,7 +301,7 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
   serve::Service service(*library, {});
   const auto groups = service.groups(filter, by, serve::Access::everything(), Stop());
   if (!groups) return complain(groups.error());
-  const auto missing = serve::not_in_groups(*library, filter, Stop());
+  const auto missing = service.not_in_groups(filter, serve::Access::everything(), Stop());
   if (!missing) return complain(missing.error());
   if (!options.choice.json && groups->empty() && missing->gone.to_ns == 0) {
     const std::string which = serve::filter_text(filter);

@@ -74,10 +74,13 @@ class Top {
     serve::ExecutionFilter filter;
     filter.since_ns = since_ns();
     filter.ran_since = true;
-    filter.limit = kMostExecutions;
-    auto list = library_->executions(filter, Stop());
-    if (!list) return list.error();
-    executions_ = std::move(list->rows);
+    std::vector<store::ExecutionRow> newest;
+    const auto take = [&newest](store::ExecutionRow row) {
+      newest.push_back(std::move(row));
+      return newest.size() < kMostExecutions;
+    };
+    if (Status read = service_.visit(filter, serve::Access::everything(), Stop(), take); !read) return read;
+    executions_ = std::move(newest);
     return Ok{};
   }
 
@@ -100,16 +103,16 @@ class Top {
     const auto runs = runs_of_query(service_, query.fingerprint);
     if (!runs) return runs.error();
     if (runs->last_sampled.empty()) return not_found("no run of the query has a sample yet");
-    const auto loaded = library_->load(one ? serve::prefix_target(runs->last_sampled) : runs->target(),
-                                       serve::Detail::kSums, Stop(), {});
-    if (!loaded) return loaded.error();
-    const query::Profile& profile = *loaded->profile;
+    const auto view = service_.open(one ? serve::prefix_target(runs->last_sampled) : runs->target(), {},
+                                    serve::Detail::kSums, serve::Access::everything(), Stop());
+    if (!view) return view.error();
+    const query::Profile& profile = view->profile;
     if (code) {
-      const auto report = query::annotate_report(profile, loaded->selection, 0);
+      const auto report = query::annotate_report(profile, view->selection, 0);
       if (!report) return report.error();
       return render(profile, *report, terminal, {});
     }
-    auto report = query::plan_report(profile, loaded->selection);
+    auto report = query::plan_report(profile, view->selection);
     if (!report) return report.error();
     query::unite_plans(*report);
     const std::string head = one ? "" : wrap(runs->text(), terminal.width, 0) + "\n\n";

@@ -24,7 +24,7 @@ const bench::RingLoad& load() {
   return made;
 }
 
-// Who says for whom a thread works is the argument of a benchmark.
+// The argument of a benchmark: what says for whom a thread works.
 const bench::RingLoad& load(bench::Saying saying) {
   static const bench::RingLoad slots(kSamples, bench::Saying::kSlots);
   static const bench::RingLoad restless(kSamples, bench::Saying::kRestless);

@@ -8,7 +8,7 @@
 namespace tailor::query {
 namespace {
 
-Amount of_samples(double samples) {
+Amount amount_of(double samples) {
   return {samples, samples * 10, 0, 0, 0};
 }
 
@@ -16,7 +16,7 @@ OperatorRow operator_row(const std::string& name, double samples, const std::str
   OperatorRow row;
   row.name = name;
   row.attributes = {{"table", "orders"}, {"actual_rows", rows}};
-  row.cost.amount = of_samples(samples);
+  row.cost.amount = amount_of(samples);
   return row;
 }
 
@@ -28,18 +28,18 @@ PlanPart joined(PlanId plan, double join, double scan, const std::string& rows) 
   part.operators = {operator_row("join", join, "5"), operator_row("scan", scan, rows)};
   part.operators[1].depth = 1;
   const double samples = join + scan;
-  part.cost.amount = of_samples(samples);
+  part.cost.amount = amount_of(samples);
   part.own = {static_cast<std::uint64_t>(samples), samples * 10, samples * 100};
   PipelineRow pipeline;
   pipeline.id = 1;
   pipeline.cost.amount = part.cost.amount;
   pipeline.tasks.emplace_back().name = "probe";
   pipeline.tasks.back().id = 3;
-  pipeline.tasks.back().cost.amount = of_samples(join);
+  pipeline.tasks.back().cost.amount = amount_of(join);
   part.pipelines = {pipeline};
   NamedRow compiling;
   compiling.key = compiling.name = "compile";
-  compiling.cost.amount = of_samples(2);
+  compiling.cost.amount = amount_of(2);
   part.engine_rows = {compiling};
   return part;
 }
