@@ -23,8 +23,8 @@ class MessageRedactor {
   void redact_plan(v1::Plan& plan, DoubleQuotes quotes) const;
   void redact_attachment(v1::Attachment& attachment, DoubleQuotes quotes) const;
 
-  // Attachments are named by the digest of their content, which anybody could compute of a literal that he
-  // guesses: with this in front of it nobody can.
+  // Attachments are named by the digest of their content. Anybody can compute that of a guessed literal; with
+  // this in front of it nobody can.
   std::string salt_;
 };
 

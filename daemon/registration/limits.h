@@ -64,7 +64,7 @@ inline constexpr std::size_t kDescriptorsOfConnection = 2;
 // No record of a log is written in fewer cycles of the TSC: a head that grew faster lies.
 inline constexpr std::uint64_t kTscARecord = 4;
 
-// ---- What one call of Server::poll() may do, so that nobody waits long for his turn. ----
+// ---- What one call of Server::poll() may do, so that no process waits long for its turn. ----
 // The process that said or wrote least of late gets a share first. All together get this much. A message that
 // does not fit into a packet is taken whole.
 inline constexpr std::size_t kPacketsAShare = 64;
@@ -85,8 +85,8 @@ inline constexpr std::size_t kPacketCost = 512;
 inline constexpr int kAcceptsAPoll = 64;
 inline constexpr int kHellosAPoll = 8;
 // Of one user: descriptors that are no memory files and wait to be closed. Closing them may take as long as
-// he likes, so nothing more of his is read meanwhile. The same of memory files, which agents pass: as many do
-// not wait unless they are large.
+// the user likes, so nothing more of this user is read meanwhile. The same of memory files, which agents
+// pass: as many do not wait unless they are large.
 inline constexpr std::size_t kMostForeignDescriptors = 64;
 inline constexpr std::size_t kMostMemoryFiles = 256;
 

@@ -11,7 +11,7 @@ struct sqlite3;
 
 namespace tailor::store {
 
-// A user as a key of the tables: -1 where he is not known.
+// A user as a key of the tables: -1 where it is not known.
 inline std::int64_t user_key(std::optional<std::uint32_t> uid) {
   return uid ? std::int64_t{*uid} : -1;
 }

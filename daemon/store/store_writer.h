@@ -79,7 +79,7 @@ class StoreWriter : public profile::ProfileSink {
   void set_summary_problem(const std::string& problem) { keeper_->set_summary_problem(problem); }
 
   // Everything given so far can be read, and is in the catalogue, once this returns. EBUSY where somebody
-  // reads the catalogue just then: it does not wait for him.
+  // reads the catalogue just then: it does not wait for that.
   Status flush();
   // The same for a thread that must not wait: it begins a flush, and another thread waits for it.
   Result<CatalogueKeeper::Ticket> begin_flush();

@@ -148,8 +148,8 @@ void ControlAnswers::status(v1::DaemonStatus& out) {
 Status ControlAnswers::flush(v1::FlushReply& out) {
   out.set_time(os_.now());
   recorder_.flush();
-  // The recorder does not wait for the catalogue, and the catalogue's thread not for who reads it: mostly he
-  // does so for a moment. This thread does.
+  // The recorder does not wait for the catalogue, and the catalogue's thread not for its readers. These
+  // mostly read for a moment, and this thread waits.
   for (int tries = 1;; ++tries) {
     Result<store::CatalogueKeeper::Ticket> begun = store::CatalogueKeeper::Ticket{0};
     recorder_.run([&] { begun = store_.begin_flush(); });
