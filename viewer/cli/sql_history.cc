@@ -33,7 +33,7 @@ constexpr const char* kHistorySchema =
 CREATE TABLE history_runs (        -- executions that ended in the hour
   since TEXT, since_s INTEGER, hours INTEGER, uid INTEGER, fingerprint TEXT,
   executions INTEGER, failed INTEGER,
-  drawn INTEGER,                    -- of the executions, those that costs are of: others are not sampled
+  drawn INTEGER,                   -- of the executions, those that costs are of: others are not sampled
   elapsed_sum INTEGER, elapsed_min INTEGER, elapsed_max INTEGER,  -- ns, of all but the `untimed`
   rows_known INTEGER, result_rows INTEGER, -- of how many executions the rows are known, and how many these are
   untimed INTEGER                  -- executions whose elapsed time is not known
@@ -94,7 +94,7 @@ Status fill_history_costs(sqlite3* db, const store::Summary& sums, const std::st
 }
 
 Status fill_history_runs(sqlite3* db, const store::Summary& sums, const std::string& fingerprint) {
-  SqlInsert table(db, "INSERT INTO history_runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert table(db, "INSERT INTO history_runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const auto& [key, run] : sums.runs) {
     if (!fingerprint.empty() && key.fingerprint != fingerprint) continue;
     const SinceRow since = since_of(key.hour);
