@@ -12,7 +12,7 @@ Result<OtherPlans> only_main_plan(View& view) {
   auto report = query::plan_report(view.profile, view.selection);
   if (!report) return report.error();
   if (report->plans.empty()) return not_found("there is no sample of a query plan to compare");
-  const auto main = query::main_plans(*report);
+  query::MainPlans main(*view.whole, *report);
   std::set<query::InProcess<ExecutionHandle>> chosen;
   OtherPlans others;
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
@@ -195,9 +194,10 @@ Json first_execution(const View& view) {
   return Json::object();
 }
 
-// Executions of these plans in the view whose cost is known: of a share that is sampled, those that were
-// drawn. Runs that are added up count each.
-std::uint64_t executions_of(const View& view, const std::set<query::InProcess<PlanId>>& plans) {
+// Executions in the view of what the report has as its main plan. Their cost is known: of a share that is
+// sampled, they are those that were drawn. Runs that are added up count each.
+std::uint64_t main_executions(const View& view, const query::PlanReport& report) {
+  query::MainPlans plans(*view.whole, report);
   std::uint64_t out = 0;
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {
     if (execution.drawn && plans.contains({execution.process, execution.plan}) &&
@@ -220,11 +220,11 @@ Result<query::Comparison> comparison(const View& a, const View& b) {
   if (left->source.unit != right->source.unit)
     return invalid(fmt::format("{} and {} have different units and cannot be compared", left->source.name,
                                right->source.name));
-  const auto of_a = query::main_plans(*left), of_b = query::main_plans(*right);
-  query::Comparison both = query::compare(std::move(*left), std::move(*right));
   // Those without samples count too.
-  both.executions_a = std::max(both.executions_a, executions_of(a, of_a));
-  both.executions_b = std::max(both.executions_b, executions_of(b, of_b));
+  const std::uint64_t of_a = main_executions(a, *left), of_b = main_executions(b, *right);
+  query::Comparison both = query::compare(std::move(*left), std::move(*right));
+  both.executions_a = std::max(both.executions_a, of_a);
+  both.executions_b = std::max(both.executions_b, of_b);
   return both;
 }
 
@@ -254,15 +254,14 @@ Json compared_json(const query::Comparison& both) {
   return out;
 }
 
-// Sums do not know what of a cost is shared. Those of an older version do not know more.
+// Sums do not know what of a cost is shared.
 void leave_out_unknown(const query::Comparison& both, Json& row) {
   for (const char* side : {"a", "b"}) {
     Json& cost = row[side];
     if (!cost.is_object()) continue;
     cost["shared_weight"] = nullptr;
-    if (both.intervals_known) continue;
-    for (const char* key : {"share_low", "share_high", "kernel_weight", "inferred_weight"})
-      cost[key] = nullptr;
+    if (!both.intervals_known) cost["share_low"] = cost["share_high"] = nullptr;
+    if (!both.details_known) cost["kernel_weight"] = cost["inferred_weight"] = nullptr;
   }
   if (!both.intervals_known) row["significant"] = nullptr;
 }

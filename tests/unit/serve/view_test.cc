@@ -258,60 +258,6 @@ TEST(Profile, OfElapsedTimeItIsDivided) {
   EXPECT_DOUBLE_EQ((*part)["elapsed"]["ns"], 160e6);
 }
 
-TEST(Compare, AnExecutionWithItselfIsTheSame) {
-  const View view = sample_view();
-  const auto same = compare_json(view, view);
-  ASSERT_TRUE(same);
-  EXPECT_TRUE((*same)["same_plan"].get<bool>());
-  for (const Json& row : (*same)["operators"]) {
-    EXPECT_EQ(row["change"], "matched");
-    EXPECT_EQ(row["weight_change"], 0);
-    EXPECT_FALSE(row["significant"].get<bool>());
-  }
-  const Json growth = (*same)["growth"];
-  EXPECT_DOUBLE_EQ(growth["ratio"].get<double>(), 1);
-  EXPECT_LT(growth["low"].get<double>(), 0.95);
-  EXPECT_GT(growth["high"].get<double>(), 1.05);
-}
-
-TEST(Compare, OfFewSamplesItIsNotKnownHowMuchACostGrew) {
-  const View view = sample_view({}, 1);
-  const auto same = compare_json(view, view);
-  ASSERT_TRUE(same);
-  EXPECT_TRUE((*same)["growth"].is_object()) << "of sixteen it is";
-  int unknown = 0;
-  for (const Json& row : (*same)["operators"]) unknown += row["growth"].is_null() ? 1 : 0;
-  EXPECT_GT(unknown, 0) << "of one or two it is not";
-}
-
-// A second execution of the plan, without samples: chance, or because a share of the executions is sampled.
-View view_with_another(bool drawn) {
-  profile::ExecutionRecord other;
-  other.process = test::kSampleProcess;
-  other.handle = test::kSampleExecution + 1;
-  other.id.bytes.fill(0xE2);
-  other.plan = test::kSamplePlan;
-  other.begin = test::kSampleStart;
-  other.end = test::kSampleStart + 1000;
-  other.drawn = drawn;
-  auto profile = std::make_shared<const query::Profile>(test::make_profile([&](profile::ProfileSink& sink) {
-    test::give_profile(sink, 5);
-    sink.on_execution(other);
-  }));
-  auto view = make_view({profile, {}}, {});
-  EXPECT_TRUE(view) << (view ? "" : view.error().message);
-  return std::move(*view);
-}
-
-// Costs of one execution are the sum divided by the executions.
-TEST(Compare, OfAShareThatIsSampledTheShareCounts) {
-  const View all = view_with_another(true), share = view_with_another(false);
-  const auto both = comparison(all, share);
-  ASSERT_TRUE(both) << both.error().message;
-  EXPECT_EQ(both->executions_a, 2u);
-  EXPECT_EQ(both->executions_b, 1u);
-}
-
 // What the views of the sample execution show, whose worker had two samples.
 class WorkerViewTest : public testing::Test {
  protected:
