@@ -66,8 +66,12 @@ bool adds_up_runs(const ExecutionRecord& execution) {
   });
 }
 
+bool has_unknown_runs(const ExecutionRecord& execution) {
+  return execution.added == nullptr && adds_up_runs(execution);
+}
+
 bool is_untimed(const ExecutionRecord& execution) {
-  return execution.added == nullptr && execution.end != kTimeMax && adds_up_runs(execution);
+  return execution.end != kTimeMax && has_unknown_runs(execution);
 }
 
 std::uint64_t runs_of(const ExecutionRecord& execution) {

@@ -28,7 +28,8 @@ struct SummedSide {
   store::CostSum of_operators, components, unattributed, all;
   std::set<std::optional<std::uint64_t>> plans;
   std::uint64_t executions = 0;
-  bool all_drawn = true;  // of the executions
+  bool all_drawn = true;   // of the executions
+  bool runs_known = true;  // none of them stands for runs of unknown number
   std::string plan_name;
 
   // Samples of one execution are alike. Where not all executions are drawn, it counts how these differ, and
@@ -94,6 +95,7 @@ SummedSide side_of(const QueryInSums& asked, const SummedEvent& event) {
     if (key.fingerprint != asked.fingerprint) continue;
     profile::add_bounded(side.executions, run.sampled());
     side.all_drawn = side.all_drawn && run.not_drawn == 0;
+    side.runs_known = side.runs_known && run.untimed == 0;
   }
   for (const auto& [key, names] : asked.sums.queries) {
     if (key.fingerprint == asked.fingerprint) side.plan_name = names.name;
@@ -217,6 +219,7 @@ Result<query::Comparison> compare_sums(const QueryInSums& a, const QueryInSums& 
   out.same_plan = out.plans_known && left.plans == right.plans;
   out.details_known = left.all.detailed() && right.all.detailed();
   out.intervals_known = left.has_intervals() && right.has_intervals();
+  out.runs_known = left.runs_known && right.runs_known;
   SumsMatcher matcher(out.same_plan && left.plans.size() == 1);
   matcher.add(left, &MatchedSums::a);
   matcher.add(right, &MatchedSums::b);

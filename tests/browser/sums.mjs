@@ -383,6 +383,11 @@ test("the intervals of periods follow from the weights of the samples, and are n
     expect(unknown.a.known && !unknown.b.known && unknown.significant === null, `${unknown.b.low} to ${unknown.b.high}, ${unknown.significant}`);
     near(unknown.b.share, 0.55, "the share is known all the same");
   }
+  // Samples of one execution are alike: of a share of the executions they say less than their number.
+  const ofShare = join(first, { ...third, drawn: third.executions / 2 });
+  expect(ofShare.a.known && !ofShare.b.known && ofShare.significant === null, `${ofShare.b.low} to ${ofShare.b.high}, ${ofShare.significant}`);
+  near(ofShare.b.share, 0.55, "the share is known all the same");
+  expect(join(first, { ...third, drawn: third.executions }).b.known, "all are sampled");
 });
 
 test("the flame graph's leaves and own costs add up on every level", () => {

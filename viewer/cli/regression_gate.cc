@@ -90,6 +90,8 @@ Verdict judge(const Condition& condition, const query::Comparison& both, double 
   const bool is_plan = condition.of == Condition::Of::kPlan;
   if (is_plan && !both.plans_known)
     return {"", "the samples are gone, and their sums do not say of which plan"};
+  if (!is_plan && !both.runs_known)
+    return {"", "runs were added up, and it is not known how many: so what one costs is not known"};
   if (!is_plan && !both.intervals_known)
     return {"", both.details_known ? "the samples are gone, and their sums do not say how much executions "
                                      "differ: a share of these was sampled"

@@ -45,6 +45,9 @@ struct Comparison {
   // older program, nor where a share of the executions is sampled. What of the costs is in kernel mode or
   // inferred: not known of an older program.
   bool plans_known = true, intervals_known = true, details_known = true;
+  // False where an execution that is compared stands for runs that were added up, and nobody knows how many:
+  // then what one run costs is not known.
+  bool runs_known = true;
   std::vector<ComparedOperator> operators;  // in the order of a's tree; what is new after it
   std::vector<ComparedRest> rest;           // with `operators` everything of both sides
 };

@@ -133,6 +133,14 @@ TEST(Gate, WhatOlderSumsDoNotSayIsNotJudged) {
   }
 }
 
+TEST(Gate, CostsOfRunsOfUnknownNumberAreNotJudged) {
+  query::Comparison both = compared({100, 100}, {1000, 1000});
+  both.runs_known = false;
+  EXPECT_THAT(judged("total>5%", both).holds, IsEmpty());
+  EXPECT_THAT(judged("total>5%", both).unknown, HasSubstr("it is not known how many"));
+  EXPECT_THAT(judged("plan", both).unknown, IsEmpty());
+}
+
 // How much the executions differ that were not drawn is in no sum.
 TEST(Gate, SumsOfAShareOfTheExecutionsAreNotJudged) {
   query::Comparison both = compared({100, 100}, {1000, 1000});

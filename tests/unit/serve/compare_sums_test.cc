@@ -135,6 +135,21 @@ TEST(CompareSums, OfAShareThatIsSampledNoIntervalIsKnown) {
   }
 }
 
+// One of ten executions may stand for any number of runs.
+TEST(CompareSums, OfRunsOfUnknownNumberTheCostOfOneIsNotKnown) {
+  const store::Summary a = summed({{1, "scan", 1000}});
+  store::Summary b = summed({{1, "scan", 1000}});
+  b.runs.begin()->second.untimed = 1;
+  const auto both = compare_sums({a, kQuery}, {b, kQuery}, "");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_FALSE(both->runs_known);
+  const Json json = sums_comparison_json(*both);
+  EXPECT_EQ(json["runs_unknown"], true);
+  EXPECT_TRUE(json["growth"].is_null());
+  EXPECT_EQ(json["operators"][0]["significant"], false) << "shares are known all the same";
+  EXPECT_FALSE(sums_comparison_json(*compare_sums({a, kQuery}, {a, kQuery}, "")).contains("runs_unknown"));
+}
+
 TEST(CompareSums, OperatorsOfOtherPlansMatchByTheirName) {
   const store::Summary a = summed({{1, "scan", 100}, {2, "sort", 50}});
   const store::Summary b = summed({{4, "scan", 100, 8}, {5, "hash", 50, 8}});

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/serve/main_plan.h"
 #include "daemon/serve/views.h"
 #include "tests/support/profile_bytes.h"
@@ -106,6 +108,39 @@ TEST(Compare, AnExecutionWithoutSamplesCountsByTheTreeOfItsPlan) {
   EXPECT_EQ(of_different->left_out, 1u);
   EXPECT_EQ(of_different->all, 2u);
   EXPECT_EQ(different.selection.executions.size(), 1u);
+}
+
+profile::ExecutionRecord of_unknown_runs() {
+  profile::ExecutionRecord out = another_execution(true);
+  out.labels = {{std::string(profile::kRunsLabel), std::string(profile::kRunsLabelValue)}};
+  return out;
+}
+
+// It counts as one execution, and may be a thousand runs.
+TEST(Compare, WhereRunsAreOfUnknownNumberNoChangeOfTheCostIsClaimed) {
+  const View known = view_with(another_execution(true)), unknown = view_with(of_unknown_runs());
+  const auto both = compare_json(known, unknown);
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ((*both)["runs_unknown"], true);
+  EXPECT_TRUE((*both)["growth"].is_null());
+  for (const Json& row : (*both)["operators"]) EXPECT_TRUE(row["growth"].is_null()) << row["name"];
+  const auto same = compare_json(known, known);
+  ASSERT_TRUE(same) << same.error().message;
+  EXPECT_FALSE(same->contains("runs_unknown"));
+  EXPECT_TRUE((*same)["growth"].is_object());
+}
+
+TEST(Compare, ExecutionsOfUnknownRunsAreLeftOutOfMany) {
+  View view = view_with(of_unknown_runs());
+  const auto others = only_main_plan(view);
+  ASSERT_TRUE(others) << others.error().message;
+  EXPECT_EQ(others->runs_unknown, 1u);
+  EXPECT_EQ(others->all, 2u);
+  EXPECT_EQ(view.selection.executions.size(), 1u);
+  const auto both = comparison(view, view);
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_TRUE(both->runs_known);
+  EXPECT_EQ(both->executions_a, 1u);
 }
 
 }  // namespace

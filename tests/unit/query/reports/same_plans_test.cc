@@ -106,7 +106,7 @@ TEST(SamePlans, OtherTreesStayApartTheMostExpensiveFirst) {
   PlanPart other = joined(9, 1, 29, "100");
   other.operators[1].name = "index scan";
   PlanReport report = report_with({joined(1, 6, 14, "100"), other, joined(2, 3, 17, "200")});
-  const Profile profile = test::make_profile(test::give_context);
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
   MainPlans main(profile, report);
   EXPECT_TRUE(main.contains({{}, 1}));
   EXPECT_TRUE(main.contains({{}, 2}));
@@ -123,7 +123,7 @@ TEST(SamePlans, NothingStaysNothing) {
   PlanReport report;
   unite_plans(report);
   EXPECT_TRUE(report.plans.empty());
-  const Profile profile = test::make_profile(test::give_context);
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
   EXPECT_FALSE(MainPlans(profile, report).contains({test::kSampleProcess, test::kSamplePlan}));
 }
 
