@@ -195,7 +195,11 @@ TEST(SqlTables, SumsOfAStoreAreTables) {
   known.kernel = store::to_parts(5e5);
   store::CostSum& older = sums.costs[key_of_hour(24, {})];
   older.weight = older.undetailed = store::to_parts(7);
-  sums.runs[{50, 1000, "9c1e"}] = {2, 1, 30, 10, 20};
+  store::RunSum& run = sums.runs[{50, 1000, "9c1e"}] = {5, 1, 30, 10, 20};
+  run.untimed = 3;
+  run.not_drawn = 1;
+  store::RunSum& unknown = sums.runs[{50, 1000, "beef"}];
+  unknown.executions = unknown.untimed = 1;
   sums.losses[50].late = 4;
   sums.queries[{1000, "beef"}] = {"other", "select ?"};
   const auto all = SqlTables::make(sums, "", {});
@@ -205,8 +209,10 @@ TEST(SqlTables, SumsOfAStoreAreTables) {
                       "history_costs ORDER BY since_s"),
               ElementsAre("86400 24 operator NULL 3 0 7 NULL NULL",
                           "180000 1 operator 000000000000abcd 3 2.5 1e+06 500000 0"));
-  EXPECT_THAT(rows_of(*all, "SELECT uid, executions, failed, elapsed_sum, elapsed_max FROM history_runs"),
-              ElementsAre("1000 2 1 30 20"));
+  EXPECT_THAT(rows_of(*all,
+                      "SELECT uid, executions, failed, drawn, elapsed_sum, elapsed_min, elapsed_max, untimed "
+                      "FROM history_runs ORDER BY fingerprint"),
+              ElementsAre("1000 5 1 4 30 10 20 3", "1000 1 0 1 0 NULL NULL 1"));
   EXPECT_THAT(rows_of(*all, "SELECT hours, late FROM history_losses"), ElementsAre("1 4"));
   EXPECT_THAT(rows_of(*all, "SELECT name FROM history_queries"), ElementsAre("other"));
   const auto one = SqlTables::make(sums, "beef", {});
