@@ -28,7 +28,10 @@ struct SummedSide {
   store::CostSum of_operators, components, unattributed, all;
   std::set<std::optional<std::uint64_t>> plans;
   std::uint64_t executions = 0;
+  bool all_drawn = true;  // else sums do not say how much the executions differ
   std::string plan_name;
+
+  bool knows_intervals() const { return all.detailed() && all_drawn; }
 };
 
 std::set<SummedEvent> events_of(const QueryInSums& asked) {
@@ -86,7 +89,9 @@ SummedSide side_of(const QueryInSums& asked, const SummedEvent& event) {
     }
   }
   for (const auto& [key, run] : asked.sums.runs) {
-    if (key.fingerprint == asked.fingerprint) profile::add_bounded(side.executions, run.sampled());
+    if (key.fingerprint != asked.fingerprint) continue;
+    profile::add_bounded(side.executions, run.sampled());
+    if (run.sampled() < run.executions) side.all_drawn = false;
   }
   for (const auto& [key, names] : asked.sums.queries) {
     if (key.fingerprint == asked.fingerprint) side.plan_name = names.name;
@@ -115,7 +120,7 @@ query::PlanReport sums_report(const SummedSide& side, const SummedEvent& event) 
   report.base = query::Base::kEverything;
   report.total.samples = static_cast<std::uint64_t>(std::llround(store::to_number(side.all.samples)));
   report.total.weight = store::to_number(side.all.weight);
-  if (side.all.detailed()) report.total.weight_squares = store::to_number(side.all.squares);
+  if (side.knows_intervals()) report.total.weight_squares = store::to_number(side.all.squares);
   const query::Scale scale(report.total);
   report.effective_samples = scale.effective_samples();
   report.operators = scale(amount_of(side.of_operators));
@@ -208,7 +213,8 @@ Result<query::Comparison> compare_sums(const QueryInSums& a, const QueryInSums& 
   out.executions_b = right.executions;
   out.plans_known = knows_plans(left) && knows_plans(right);
   out.same_plan = out.plans_known && left.plans == right.plans;
-  out.intervals_known = left.all.detailed() && right.all.detailed();
+  out.intervals_known = left.knows_intervals() && right.knows_intervals();
+  out.details_known = left.all.detailed() && right.all.detailed();
   SumsMatcher matcher(out.same_plan && left.plans.size() == 1);
   matcher.add(left, &MatchedSums::a);
   matcher.add(right, &MatchedSums::b);

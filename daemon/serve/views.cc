@@ -254,15 +254,14 @@ Json compared_json(const query::Comparison& both) {
   return out;
 }
 
-// Sums do not know what of a cost is shared. Those of an older version do not know more.
+// Sums do not know what of a cost is shared, and some of them not more.
 void leave_out_unknown(const query::Comparison& both, Json& row) {
   for (const char* side : {"a", "b"}) {
     Json& cost = row[side];
     if (!cost.is_object()) continue;
     cost["shared_weight"] = nullptr;
-    if (both.intervals_known) continue;
-    for (const char* key : {"share_low", "share_high", "kernel_weight", "inferred_weight"})
-      cost[key] = nullptr;
+    if (!both.intervals_known) cost["share_low"] = cost["share_high"] = nullptr;
+    if (!both.details_known) cost["kernel_weight"] = cost["inferred_weight"] = nullptr;
   }
   if (!both.intervals_known) row["significant"] = nullptr;
 }

@@ -383,6 +383,11 @@ test("the intervals of periods follow from the weights of the samples, and are n
     expect(unknown.a.known && !unknown.b.known && unknown.significant === null, `${unknown.b.low} to ${unknown.b.high}, ${unknown.significant}`);
     near(unknown.b.share, 0.55, "the share is known all the same");
   }
+  // Samples of one execution are alike, and sums do not say how much executions differ.
+  const part = join(first, { ...third, drawn: third.executions - 1 });
+  expect(part.a.known && !part.b.known && part.significant === null, "a share of the executions was sampled");
+  near(part.b.share, 0.55, "its share is known");
+  expect(join(first, { ...third, drawn: third.executions }).b.known, "all were sampled");
 });
 
 test("the flame graph's leaves and own costs add up on every level", () => {

@@ -91,7 +91,7 @@ Verdict judge(const Condition& condition, const query::Comparison& both, double 
   if (is_plan && !both.plans_known)
     return {"", "the samples are gone, and their sums do not say of which plan"};
   if (!is_plan && !both.intervals_known)
-    return {"", "the samples are gone, and an older version summed them up"};
+    return {"", "the samples are gone, and their sums do not say how sure a cost is"};
   if (is_plan) return {both.same_plan ? "" : "the plans differ", ""};
   const auto tested = [&](const std::string& name, const query::Share95& a, const query::Share95& b) {
     return Tested{name, query::sampled_cost(both.a, a.amount, a_parts),

@@ -40,9 +40,10 @@ struct Comparison {
   // none is known.
   std::uint64_t executions_a = 0, executions_b = 0;
   bool same_plan = false;  // the trees of operators are the same
-  // Whether the plans are the same, and how sure costs are. False only where sums are compared
-  // (serve/compare_sums.h), and some of them are of an older program, of several plans or of none.
-  bool plans_known = true, intervals_known = true;
+  // Whether it is known that plans are the same, how sure costs are, and what of them is in kernel mode or
+  // inferred. False only where sums are compared (serve/compare_sums.h): some are of an older program, of
+  // several plans or of none, or of a share of the executions.
+  bool plans_known = true, intervals_known = true, details_known = true;
   std::vector<ComparedOperator> operators;  // in the order of a's tree; what is new after it
   std::vector<ComparedRest> rest;           // with `operators` everything of both sides
 };

@@ -110,6 +110,29 @@ TEST(CompareSums, OfAShareThatIsSampledTheShareCounts) {
   EXPECT_EQ(both->executions_b, 10u);
 }
 
+// Samples of one execution are alike, and sums do not say how much executions differ.
+TEST(CompareSums, OfAShareThatIsSampledIntervalsAreNotKnown) {
+  const store::Summary a = summed({{1, "scan", 100}});
+  store::Summary b = summed({{1, "scan", 300}});
+  b.runs.begin()->second.not_drawn = 5;
+  const auto both = compare_sums({a, kQuery}, {b, kQuery}, "");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_FALSE(both->intervals_known);
+  EXPECT_TRUE(both->details_known && both->plans_known);
+  EXPECT_EQ(both->b.effective_samples, 0);
+  const Json json = sums_comparison_json(*both);
+  EXPECT_TRUE(json["growth"].is_null());
+  const Json& scan = json["operators"][0];
+  EXPECT_TRUE(scan["significant"].is_null() && scan["growth"].is_null());
+  EXPECT_TRUE(scan["b"]["share_low"].is_null() && scan["b"]["share_high"].is_null());
+  EXPECT_TRUE(scan["b"]["kernel_weight"].is_number());
+  b.runs.begin()->second.not_drawn = 0;
+  const auto of_all = compare_sums({a, kQuery}, {b, kQuery}, "");
+  ASSERT_TRUE(of_all);
+  EXPECT_TRUE(of_all->intervals_known);
+  EXPECT_TRUE(sums_comparison_json(*of_all)["growth"].is_object());
+}
+
 TEST(CompareSums, OperatorsOfOtherPlansMatchByTheirName) {
   const store::Summary a = summed({{1, "scan", 100}, {2, "sort", 50}});
   const store::Summary b = summed({{4, "scan", 100, 8}, {5, "hash", 50, 8}});
@@ -148,6 +171,7 @@ TEST(CompareSums, WhatOlderSumsDoNotSayIsNotKnown) {
   EXPECT_FALSE(both->plans_known);
   EXPECT_FALSE(both->same_plan);
   EXPECT_FALSE(both->intervals_known);
+  EXPECT_FALSE(both->details_known);
   EXPECT_EQ(both->b.effective_samples, 0);
   const Json json = sums_comparison_json(*both);
   EXPECT_TRUE(json["same_plan"].is_null());

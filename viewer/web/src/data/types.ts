@@ -511,7 +511,7 @@ export interface History extends HistorySums {
   periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 
-// Of sums that an older program made, the interval is not known.
+// Of sums that an older program made, or of a share of the executions, the interval is not known.
 export interface CompareCost {
   share: number;
   share_low: number | null;

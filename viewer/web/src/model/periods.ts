@@ -1,5 +1,6 @@
 // One query over hours or days: what each of its operators cost, and how two of these periods differ.
 import type { History, HistoryRow, HistorySums } from "../data/types.ts";
+import { isOfShare } from "./runs.ts";
 import { wilson } from "./wilson.ts";
 
 export interface Line {
@@ -34,13 +35,15 @@ export function eventOf(history: History): string {
   return rows[0]?.source ?? "";
 }
 
-// Costs of one event, the dearest first; the unattributed always last and always one line.
+// Costs of one event, the dearest first; the unattributed always last and always one line. Samples of one execution are alike, and
+// sums do not say how much executions differ: where a share of them is sampled, intervals are not known.
 export function linesOf(sums: HistorySums, event: string): Line[] {
   const lines: Line[] = [];
-  const nobody: Line = { key: "unattributed", what: "unattributed", name: "unattributed", ...nothing };
+  const none: Sum = { ...nothing, squares: isOfShare(sums) ? null : 0 };
+  const nobody: Line = { key: "unattributed", what: "unattributed", name: "unattributed", ...none };
   for (const row of sums.rows) {
     if (row.source !== event) continue;
-    const line = row.what === "unattributed" ? nobody : { key: keyOf(row), what: row.what, name: row.name, ...nothing };
+    const line = row.what === "unattributed" ? nobody : { key: keyOf(row), what: row.what, name: row.name, ...none };
     line.weight += row.weight;
     line.squares = added(line.squares, row.weight_squares);
     line.samples += row.samples;

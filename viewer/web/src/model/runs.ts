@@ -4,7 +4,7 @@ import { count, duration, name as clean } from "./format.ts";
 
 // Where a share of the executions is sampled, nobody knows what the others cost.
 export const cpuText = (row: Execution): string => (row.drawn === false ? "not sampled" : duration(row.cpu_ns));
-export const isOfShare = (query: Fingerprint): boolean => query.drawn !== undefined && query.drawn < query.executions;
+export const isOfShare = (sum: { executions: number; drawn?: number }): boolean => sum.drawn !== undefined && sum.drawn < sum.executions;
 
 // Of a query's CPU time: of how many executions it is, and what all of them cost by that; "" where it is of all.
 export function shareText(query: Fingerprint): string {

@@ -235,7 +235,7 @@ function Comparison({ data, a, b, unit, tools, note, growth }: { data: Compared;
 }
 
 function verdict(rows: ComparedRow[]): string {
-  if (rows.some((row) => row.significant === null)) return "Whether costs and shares differ by more than chance is not known: an older version made some of the sums.";
+  if (rows.some((row) => row.significant === null)) return "Whether costs and shares differ by more than chance is not known: sums of an older version, or of a share of the executions, do not say it.";
   const significant = rows.filter((row) => row.significant).length;
   if (significant === 0) return "No operator’s share differs by more than chance explains.";
   return `The ${significant === 1 ? "share of 1 row differs" : `shares of ${count(significant)} rows differ`} by more than chance explains.`;

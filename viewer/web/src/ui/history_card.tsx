@@ -5,7 +5,7 @@ import type { Access } from "../data/access.ts";
 import type { History } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent, points } from "../model/format.ts";
 import { differences, eventOf, type Line, linesOf, shareIn, type ShareOf, sumOf } from "../model/periods.ts";
-import { meanElapsed } from "../model/runs.ts";
+import { isOfShare, meanElapsed } from "../model/runs.ts";
 import { change, route } from "../state/route.ts";
 import { linkToTimes } from "./compare_times.tsx";
 import { useLoad } from "./load.ts";
@@ -113,7 +113,7 @@ function HistoryTrust({ history, lines, unit }: { history: History; lines: Line[
     <aside class="trust" aria-label="What stands behind the numbers">
       <WhoseTime ops={ops} comps={comps} none={none} />
       <Fact name="samples" value={count(whole.samples)} more={amount(whole.weight, unit)} bad={whole.samples < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples: fewer, if weights differ" />
-      {whole.weight > 0 && whole.squares === null && <Fact name="intervals" value="not known" bad title="An older version summed up some of this time. It did not count what intervals follow from" />}
+      {whole.weight > 0 && whole.squares === null && <Fact name="intervals" value="not known" bad title={isOfShare(history) ? "A share of the executions was sampled. How much these differ is not in the sums" : "An older version summed up some of this time. It did not count what intervals follow from"} />}
       <Fact name="executions" value={count(history.executions)} more={history.failed > 0 ? `${count(history.failed)} failed` : undefined} />
       {losses && <Fact name="lost" value={lost > 0 ? `${count(lost)} samples` : "none"} bad={lost > 0.01 * whole.samples} title="Of the whole host in these hours: what was lost cannot be told apart by query" />}
       {losses && losses.late > 0 && <Fact name="late" value={count(losses.late)} bad />}
