@@ -8,11 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/query/reports/function_report.h"
+#include "daemon/store/elapsed_buckets.h"
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 
@@ -149,6 +152,39 @@ TEST(SqlTables, AFilterHoldsForFunctionsToo) {
   EXPECT_THAT(rows_of("SELECT name, self_samples, total_samples FROM functions", true, filters),
               ElementsAre("[unknown] 1 1"));
   EXPECT_THAT(rows_of("SELECT name FROM function_names", true, filters), ElementsAre("[unknown]"));
+}
+
+TEST(SqlTables, ExecutionsSayHowManyRunsTheyAre) {
+  query::LoadOptions options;
+  options.keep_samples = options.keep_activity = true;
+  const std::string bytes = test::profile_bytes([](profile::ProfileSink& sink) {
+    test::give_called(sink);
+    profile::ExecutionRecord sum;
+    sum.process = test::kSampleProcess;
+    sum.plan = test::kSamplePlan;
+    sum.begin = test::kSampleStart;
+    sum.end = test::kSampleStart + 90;
+    sum.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+    sum.handle = 50;
+    sum.id.bytes.fill(50);
+    sink.on_execution(sum);
+    profile::AddedRuns added;
+    added.runs = 3;
+    added.elapsed_sum = 60;
+    added.elapsed_min = added.elapsed_max = 20;
+    added.buckets = {{store::ElapsedBuckets::bucket_of(20), 3}};
+    sum.added = std::make_shared<const profile::AddedRuns>(added);
+    sum.handle = 51;
+    sum.id.bytes.fill(51);
+    sink.on_execution(sum);
+  });
+  auto profile = test::load(bytes, options);
+  const auto view = serve::make_view({std::make_shared<const query::Profile>(std::move(profile)), {}}, {});
+  ASSERT_TRUE(view);
+  const auto tables = SqlTables::make(*view, false);
+  ASSERT_TRUE(tables);
+  EXPECT_THAT(rows_of(*tables, "SELECT execution, elapsed_ns, runs FROM executions ORDER BY execution"),
+              ElementsAre("3 NULL 1", "50 90 NULL", "51 90 3"));
 }
 
 TEST(SqlTables, OnlyStatementsThatReadFunctionsNeedThem) {
