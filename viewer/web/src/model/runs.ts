@@ -35,9 +35,10 @@ export function failureOf(row: Execution): string {
   return `${count(failed)} of ${count(runsOf(row))} runs`;
 }
 
-// How long executions of a query took on average. NaN: of none it is known, because their engine added up runs.
-export function meanElapsed(sum: { executions: number; elapsed_ns: { mean: number; unknown?: number } }): number {
-  return (sum.elapsed_ns.unknown ?? 0) >= sum.executions && sum.executions > 0 ? Number.NaN : sum.elapsed_ns.mean;
+// How long executions of a query took on average. NaN: of none it is known, because they run, or their engine added up runs.
+export function meanElapsed(sum: { executions: number; running?: number; elapsed_ns: { mean: number; unknown?: number } }): number {
+  const unknown = (sum.elapsed_ns.unknown ?? 0) + (sum.running ?? 0);
+  return unknown >= sum.executions && sum.executions > 0 ? Number.NaN : sum.elapsed_ns.mean;
 }
 
 // The other rate that its process was sampled at while it ran, as `tailor list` marks it: what raised it, without what exactly
