@@ -15,11 +15,14 @@ BEGIN ATOMIC
   SELECT CASE WHEN q.fingerprint ~ '^[0-9a-f]{16}$' THEN ('x' || q.fingerprint)::bit(64)::bigint END,
          coalesce(nullif(q.text, ''), q.name), q.executions, q.drawn, q.cpu_ns / 1e6,
          q.cpu_ns / nullif((a.answer ->> 'total_cpu_ns')::float8, 0), q.samples,
-         (q.elapsed_ns ->> 'mean')::float8 / 1e6, (q.elapsed_ns ->> 'max')::float8 / 1e6, q.last_execution
+         (t.times ->> 'mean')::float8 / 1e6, (t.times ->> 'max')::float8 / 1e6, q.last_execution
   FROM (SELECT tailor_answer('top', '', extract(epoch FROM since)::bigint, most)::jsonb AS answer) a,
        jsonb_to_recordset(a.answer -> 'fingerprints')
-         AS q(fingerprint text, name text, text text, executions bigint, drawn bigint, cpu_ns float8, samples bigint,
-              elapsed_ns jsonb, last_execution text)
+         AS q(fingerprint text, name text, text text, executions bigint, drawn bigint, running bigint, cpu_ns float8,
+              samples bigint, elapsed_ns jsonb, last_execution text),
+       -- Some of them have ended, and it is known how long these took.
+       LATERAL (SELECT CASE WHEN q.executions > coalesce(q.running, 0) + coalesce((q.elapsed_ns ->> 'unknown')::bigint, 0)
+                       THEN q.elapsed_ns END AS times) t
   ORDER BY q.cpu_ns DESC;
 END;
 COMMENT ON FUNCTION tailor_top(interval, integer) IS 'The statements that used most CPU time, of all sessions';
@@ -34,12 +37,12 @@ BEGIN ATOMIC
          e.labels ->> 'application',
          CASE WHEN e.labels ? 'query_id' AND e.fingerprint ~ '^[0-9a-f]{16}$' THEN ('x' || e.fingerprint)::bit(64)::bigint END,
          e.plan_name,
-         coalesce((e.added_runs ->> 'runs')::bigint, 1), e.running, e.elapsed_ns / 1e6,
+         CASE WHEN e.runs_unknown IS NOT TRUE THEN coalesce((e.added_runs ->> 'runs')::bigint, 1) END, e.running, e.elapsed_ns / 1e6,
          CASE WHEN e.drawn IS NOT FALSE THEN e.cpu_ns / 1e6 END, e.samples, e.rows, nullif(e.error, '')
   FROM (SELECT tailor_answer('executions', '', extract(epoch FROM since)::bigint, most)::jsonb AS answer) a,
        jsonb_to_recordset(a.answer -> 'executions')
          AS e(id text, engine text, began_ms float8, pid integer, labels jsonb, fingerprint text, plan_name text, added_runs jsonb,
-              running boolean, elapsed_ns float8, drawn boolean, cpu_ns float8, samples bigint, rows bigint, error text)
+              runs_unknown boolean, running boolean, elapsed_ns float8, drawn boolean, cpu_ns float8, samples bigint, rows bigint, error text)
   WHERE e.engine LIKE 'PostgreSQL%'
   ORDER BY e.began_ms DESC;
 END;

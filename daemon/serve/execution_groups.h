@@ -59,7 +59,7 @@ struct NotInGroups {
   GoneSum gone;                                     // sums do not know where executions ran
   std::vector<store::RemovedOfUser> removed;        // to make room in the catalogue
 };
-// For whoever may see everything: the same of the same filter.
+// For an asker who may see everything: of the same filter.
 Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const Stop& stop);
 
 // docs/report-json.md, "tailor list --by ... --json": at most `limit` of them.

@@ -299,6 +299,8 @@ test("runs that an engine added up count each, and a run takes what it took", ()
   expect(Number.isNaN(meanElapsed({ executions: 2, elapsed_ns: { mean: 0, unknown: 2 } })), "of none it is known");
   expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5, unknown: 2 } }) === 5, "of one it is known");
   expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5 } }) === 5, "of all");
+  expect(Number.isNaN(meanElapsed({ executions: 3, running: 1, elapsed_ns: { mean: 0, unknown: 2 } })), "the third one runs");
+  expect(meanElapsed({ executions: 4, running: 1, elapsed_ns: { mean: 5, unknown: 2 } }) === 5, "one has ended");
   const none = { ...sum, added_runs: { ...sum.added_runs, runs: 0, failed: 0 } };
   expect(runsOf(none) === 0 && Number.isNaN(took(none)) && failureOf(none) === "", `${took(none)}`);
 });

@@ -75,6 +75,7 @@ def reads_answers(answerer, session):
     check(answerer.asked[-1].startswith("GET /api/v1/fingerprints?since=-7200s&limit=9&order=cpu HTTP/1.1\r\n"), answerer.asked[-1])
     listed = rows(LIST, "select execution, pid, datname, usename, query_id, query, runs, elapsed_ms, cpu_ms, rows from tailor_executions()")
     check(listed == ["0af7|12|bank|ann|-5|select ?|4|2|1|3"], f"tailor_executions: {listed}")
+    says_what_is_not_known(rows)
     changes = rows(CHANGES, "select query_id, query, datname, usename, before_execution, after_execution, after_cpu_ms from tailor_changes()")
     check(changes == ["-5|select ?|bank|ann|00aa|0af7|1"], f"tailor_changes: {changes}")
     expected = ["1|Aggregate|0.25|0.2|0.3|10.5|2|1||100", "3|  Seq Scan on t|0.75|0.7|0.8|30|6||7.5|"]
@@ -89,6 +90,19 @@ def reads_answers(answerer, session):
     events = rows({"plans": [{"operators": OPERATORS[:1]}], "source": {"unit": "events"}}, "select cpu_ms is null from tailor_execution('0af7')")
     check(events == ["t"], f"events are no time: {events}")
     check(rows({"plans": [], "source": SOURCE}, "select * from tailor_execution('0af7')") == [], "a plan without nodes")
+
+
+def says_what_is_not_known(rows):
+    """How long runs took of which nobody knows how many they are: 0 would be wrong."""
+    def times(elapsed, **more):
+        query = {**TOP["fingerprints"][0], **more, "elapsed_ns": elapsed}
+        return rows({**TOP, "fingerprints": [query]}, "select mean_ms, max_ms from tailor_top()")
+    none = {"min": 0, "mean": 0, "max": 0}
+    check(times({**none, "unknown": 3}, executions=4, running=1) == ["|"], "of none the time is known")
+    check(times(none, executions=2, running=2) == ["|"], "none has ended")
+    check(times({"min": 1e6, "mean": 2e6, "max": 3e6, "unknown": 2}, executions=4, running=1) == ["2|3"], "of one it is known")
+    added_up = {**LIST["executions"][0], "added_runs": None, "runs_unknown": True}
+    check(rows({"executions": [added_up]}, "select runs, elapsed_ms from tailor_executions()") == ["|2"], "not known how many runs")
 
 
 def reads_waits(rows):

@@ -375,8 +375,8 @@ TEST(List, HasItsKeysWhateverIsKnown) {
   EXPECT_EQ(json["gone_more"], true);
   ASSERT_EQ(json["gone"].size(), 2u);
   EXPECT_EQ(keys_of(json["gone"][0]),
-            (std::vector<std::string>{"cpu_ns", "elapsed_ns", "executions", "failed", "fingerprint", "hour",
-                                      "hour_wall_ns", "hours", "plan_name", "samples", "text"}));
+            (std::vector<std::string>{"cpu_ns", "drawn", "elapsed_ns", "executions", "failed", "fingerprint",
+                                      "hour", "hour_wall_ns", "hours", "plan_name", "samples", "text"}));
   EXPECT_EQ(
       json["gone"][0]["elapsed_ns"],
       Json({{"min", 0}, {"mean", 0}, {"max", 0}, {"p50", nullptr}, {"p95", nullptr}, {"p99", nullptr}}));

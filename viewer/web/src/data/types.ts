@@ -461,6 +461,7 @@ export interface Fingerprint {
   drawn?: number; // of the executions, those that are sampled: the CPU time is of these
   cpu_ns_of_all?: { value: number; low: number; high: number } | null; // of all of them; null: all are sampled, or too few
   elapsed_ns: { min: number; mean: number; max: number; unknown?: number }; // unknown: how many executions are in none of these
+  running?: number; // of the executions: in none of these, too
   first_ms: number; // when the first and the last of them began
   last_ms: number;
   last_execution: string;
