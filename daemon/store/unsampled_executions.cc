@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kOfATrace[] = {"trace_id", "span_id"};
 
 bool may_be_added_up(const profile::ExecutionRecord& record) {
-  return record.drawn && !record.tags_off && record.error.empty() && !profile::adds_up_runs(record) &&
-         !profile::leader_of(record);
+  return record.drawn && !record.tags_off && record.error.empty() && record.blockers == nullptr &&
+         !profile::adds_up_runs(record) && !profile::leader_of(record);
 }
 
 std::uint64_t elapsed_of(const profile::ExecutionRecord& record) {

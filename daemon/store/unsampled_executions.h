@@ -5,8 +5,8 @@
 // (profile/added_runs.h) of its process, its plan and its labels. Labels of a distributed trace name a single
 // execution, so sums leave them out. The record of a sum is that of its first execution; each run counts.
 //
-// These stay as they are: executions that took long, failed, work for another one or have such workers, are
-// not drawn, ran without tags, or are sums already.
+// These stay as they are: executions that took long, failed, waited for a lock whose holder was seen, work
+// for another one or have such workers, are not drawn, ran without tags, or are sums already.
 #pragma once
 
 #include <cstddef>
