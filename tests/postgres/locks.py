@@ -94,8 +94,9 @@ with Daemon(frequency=99) as daemon:
         for row in seen[2:]:
             check(all(0 <= each["from_ns"] <= each["to_ns"] <= row["elapsed_ns"] for each in row["blockers"]), "while it waited")
             check(row["blockers_left_out"] == 0, "and nobody is left out")
-        text = daemon.tailor("report", seen[2]["id"], expect=None)
-        check(not text or "It waited for locks that others held" in text, "the report says it, if the execution has samples")
+        text = daemon.tailor("report", seen[3]["id"], expect=None)  # it may have no sample
+        check("It waited for locks that others held" in text, f"the report says it: {text}")
+        check(f"\n  process {seen[1]} " in text and f"\n    process {seen[0]} " in text, f"as a tree, with what the holder waited for: {text}")
     with Server(agent=daemon.socket, settings={**SETTINGS, "tailor.watch_locks": "off"}) as server:
         server.sql(SETUP)
         check(not any(row.get("blockers") for row in held_up(daemon, server, lambda _: threading.Event().wait(1))[2:]), "without the watch nothing is said")
