@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "daemon/query/load/profile_loader.h"
+#include "daemon/query/reports/plan_report.h"
+#include "tests/support/sample_profile.h"
 #include "tests/unit/cli/plain_terminal.h"
 #include "viewer/cli/held_up.h"
+#include "viewer/cli/render.h"
 #include "viewer/cli/render_blockers.h"
 #include "viewer/cli/text.h"
 
@@ -71,6 +74,38 @@ TEST(Blockers, CirclesAndCrowdsEnd) {
   EXPECT_EQ(tree({held_up(3, {{{5003, 7}, id_of(3), 101 * kS, 102 * kS}})}).find("    process"),
             std::string::npos)
       << "it waits for itself";
+}
+
+// Beside others that ran at the same time, and also where the execution has no sample in its plan.
+TEST(Blockers, TheReportOfAnExecutionHasThem) {
+  query::ProfileLoader loader{query::LoadOptions{}};
+  test::give_context(loader);
+  constexpr ExecutionHandle kOther = 99;
+  for (const auto& [handle, holder] : {std::pair(test::kSampleExecution, 5002), std::pair(kOther, 5003)}) {
+    profile::ExecutionRecord record =
+        held_up(static_cast<std::uint8_t>(handle), {{{holder, 7}, {}, 102 * kS, 103 * kS}});
+    record.process = test::kSampleProcess;
+    record.handle = handle;
+    record.plan = test::kSamplePlan;
+    loader.on_execution(record);
+  }
+  profile::SampleRecord nobodys = test::ir_sample(test::kSampleStart, 4);
+  nobodys.attribution = {.reason = profile::Reason::kUnknownUserCode, .execution = kOther};
+  for (const profile::SampleRecord& sample : {test::ir_sample(test::kSampleStart, 4), nobodys})
+    loader.on_samples({&sample, 1});
+  const query::Profile profile = loader.finish();
+  const auto text_of = [&](const query::Selection& selection) {
+    const auto report = query::plan_report(profile, selection);
+    return report ? render(profile, *report, plain(100)) : report.error().message;
+  };
+  const std::string heading = "It waited for locks that others held\n  process ";
+  const std::string one = text_of({.executions = {{test::kSampleProcess, test::kSampleExecution}}});
+  EXPECT_THAT(one, HasSubstr(heading + "5002,"));
+  EXPECT_THAT(one, Not(HasSubstr("5003")));
+  const std::string other = text_of({.executions = {{test::kSampleProcess, kOther}}});
+  EXPECT_THAT(other, HasSubstr(heading + "5003,"));
+  EXPECT_THAT(other, Not(HasSubstr("5002")));
+  EXPECT_THAT(text_of({}), Not(HasSubstr(heading))) << "of several executions it is not said whose they are";
 }
 
 constexpr std::uint64_t kWall = 1'700'000'000'000'000'000;
