@@ -32,7 +32,7 @@
 #define LOOK_MS 100
 /* The longest pause, whatever asking took. */
 #define LONGEST_MS 600000
-/* The pause after asking is so many times as long. */
+/* How many times as long the pause after asking is. */
 #define ASKING_PART 100
 #define MOST_WAITS 64
 #define MOST_HOLDERS 16

@@ -219,7 +219,7 @@ int show_elapsed(const ReportOptions& options, const serve::View& view, const Ch
   return show(time->profile, *report, choice, head);
 }
 
-// An execution that waited all the time has no sample. Who held it up is known all the same.
+// An execution that waited all the time has no sample. Its blockers are known all the same.
 int without_sample(const serve::View& view, const Choice& choice, const Error& error) {
   if (!choice.json && view.selection.executions.size() == 1) {
     const auto& [process, handle] = *view.selection.executions.begin();

@@ -169,7 +169,7 @@ TEST_F(UnsampledTest, WhatIsMoreThanAShortRunStaysAsItIs) {
   EXPECT_NE(last_of(5)->blockers, nullptr);
 }
 
-// Who held the lock is said while the execution waits.
+// A list names the holder of the lock while the execution waits.
 TEST_F(UnsampledTest, WhatWasHeldUpIsGivenAtOnce) {
   profile::ExecutionRecord record = begun(1, 100 * kMs);
   executions_.execution(record);
