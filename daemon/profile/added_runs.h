@@ -43,6 +43,9 @@ bool has_unknown_runs(const ExecutionRecord& execution);
 // said was refused. It counts as one execution, and how long that took is not known: its own time has many
 // runs, and the pauses between them.
 bool is_untimed(const ExecutionRecord& execution);
+// Whether the store added up the runs, of which none had a sample (store/unsampled_executions.h): an engine
+// that adds up runs says so in a label.
+bool is_sum_of_unsampled(const ExecutionRecord& execution);
 // How many executions the record is: one, unless it ended and says more. 0: none of its runs ended.
 std::uint64_t runs_of(const ExecutionRecord& execution);
 // How many of them failed.

@@ -20,6 +20,7 @@
 #include "viewer/cli/ignored_options.h"
 #include "viewer/cli/installed.h"
 #include "viewer/cli/render.h"
+#include "viewer/cli/render_blockers.h"
 #include "viewer/cli/runs_of_query.h"
 #include "viewer/cli/text.h"
 
@@ -218,6 +219,18 @@ int show_elapsed(const ReportOptions& options, const serve::View& view, const Ch
   return show(time->profile, *report, choice, head);
 }
 
+// An execution that waited all the time has no sample. Its blockers are known all the same.
+int without_sample(const serve::View& view, const Choice& choice, const Error& error) {
+  if (!choice.json && view.selection.executions.size() == 1) {
+    const auto& [process, handle] = *view.selection.executions.begin();
+    const profile::ExecutionRecord* only = view.profile.execution(process, handle);
+    const Terminal terminal = choice.terminal();
+    const std::string text = only == nullptr ? "" : blockers_section(view.profile, *only, terminal);
+    if (!text.empty()) print_text(text, terminal);
+  }
+  return complain(error);
+}
+
 int run_plans(const ReportOptions& options) {
   Choice choice = options.choice;
   const auto head = choose_runs(choice);
@@ -233,7 +246,7 @@ int run_plans(const ReportOptions& options) {
     return report ? show(profile, *report, choice, *head) : complain(report.error());
   }
   auto report = query::plan_report(profile, chosen->selection);
-  if (!report) return complain(report.error());
+  if (!report) return without_sample(*chosen, choice, report.error());
   if (options.level.empty() && only_functions(profile, *report)) return run_without_plan(options, *chosen);
   if (Status ok = refuse_of_functions(options); !ok) return complain(ok.error());
   if (!head->empty() || !choice.filter.fingerprint.empty()) query::unite_plans(*report);

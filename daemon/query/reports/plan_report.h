@@ -83,6 +83,8 @@ struct PlanPart {
 struct PlanReport {
   profile::Source source;
   Base base = Base::kPlan;  // of the shares within plans
+  // The one that was asked for; nothing where none or several were.
+  std::optional<InProcess<ExecutionHandle>> execution;
   // Weights are parts of elapsed time; the total is all of it, with the time in which no thread worked.
   std::optional<ElapsedSum> elapsed;
   Cell total;

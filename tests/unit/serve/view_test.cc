@@ -258,6 +258,20 @@ TEST(Profile, OfElapsedTimeItIsDivided) {
   EXPECT_DOUBLE_EQ((*part)["elapsed"]["ns"], 160e6);
 }
 
+TEST(Flame, OfElapsedTimeItIsDivided) {
+  Filters half;
+  half.to_ns = 160'000'000;
+  const View view = sample_view(half);
+  const auto flame = flame_json(view, query::default_flame_order(), SharesOf::kElapsed);
+  ASSERT_TRUE(flame) << flame.error().message;
+  EXPECT_EQ((*flame)["of"], "elapsed");
+  EXPECT_NEAR((*flame)["root"]["weight"].get<double>(), 160e6, 1e-3);
+  const auto functions = flame_json(view, *query::parse_flame_order("operator,function"), SharesOf::kElapsed);
+  ASSERT_FALSE(functions);
+  EXPECT_EQ(functions.error().kind, ErrorKind::kInvalid);
+  EXPECT_FALSE((*flame_json(view, query::default_flame_order())).contains("of"));
+}
+
 // What the views of the sample execution show, whose worker had two samples.
 class WorkerViewTest : public testing::Test {
  protected:

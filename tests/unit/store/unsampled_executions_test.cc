@@ -156,12 +156,33 @@ TEST_F(UnsampledTest, WhatIsMoreThanAShortRunStaysAsItIs) {
   give(4, [](profile::ExecutionRecord& each) {
     each.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
   });
+  give(5, [](profile::ExecutionRecord& each) {
+    profile::Blockers blockers;
+    blockers.seen = {{{43, 7}, {}, 100 * kMs, 101 * kMs}};
+    each.blockers = std::make_shared<const profile::Blockers>(std::move(blockers));
+  });
   end_all(200 * kMs);
-  for (ExecutionHandle handle = 1; handle <= 4; ++handle) {
+  for (ExecutionHandle handle = 1; handle <= 5; ++handle) {
     ASSERT_NE(last_of(handle), nullptr) << handle;
     EXPECT_EQ(last_of(handle)->end, 101 * kMs) << handle;
     EXPECT_EQ(last_of(handle)->added, nullptr) << handle;
   }
+  EXPECT_NE(last_of(5)->blockers, nullptr);
+}
+
+// A list names the holder of the lock while the execution waits.
+TEST_F(UnsampledTest, WhatWasHeldUpIsGivenAtOnce) {
+  profile::ExecutionRecord record = begun(1, 100 * kMs);
+  executions_.execution(record);
+  EXPECT_TRUE(given_.empty());
+  record.blockers = std::make_shared<const profile::Blockers>();
+  executions_.execution(record);
+  ASSERT_EQ(given_.size(), 1u);
+  EXPECT_EQ(executions_.held_back(), 0u);
+  record.blockers = nullptr;
+  executions_.execution(ended(record, 101 * kMs));
+  ASSERT_EQ(given_.size(), 2u) << "and its end, too";
+  EXPECT_EQ(given_[1].end, 101 * kMs);
 }
 
 std::string digits_of(const ExecutionId& id) {
