@@ -425,7 +425,8 @@ Detail detail_of(const ViewKind& kind) {
   const auto of_shares = [](SharesOf of) {
     return of == SharesOf::kElapsed ? Detail{.samples = true} : Detail::kSums;
   };
-  if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr) return of_shares(profile->of);
+  if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr)
+    return of_shares(profile->of);
   if (const auto* flame = std::get_if<FlameView>(&kind); flame != nullptr) return of_shares(flame->of);
   return std::holds_alternative<SourcesView>(kind) ? Detail::kSums : Detail::kSamples;
 }
