@@ -24,7 +24,7 @@
  *   slot.c       the slot, and the tags of the plan that runs
  *   ticks.c      the rate of the TSC
  *   settings.c   the settings tailor.*
- *   utf8.c       texts of the server in the encoding of Tailor's messages
+ *   utf8.c       texts of the server in the encoding of Tailor's messages, and back
  *
  * A backend is one thread, so nothing here locks. Nothing here may wait or fail, but for what a statement
  * asks by itself (history.c): where the agent cannot be had, or no daemon listens, queries run as if the
