@@ -24,12 +24,12 @@ SOURCE = {"name": "cpu-clock", "unit": "ns_on_cpu"}
 TOP = {"total_cpu_ns": 8e6, "fingerprints": [
     {"fingerprint": "fffffffffffffffb", "name": "select", "text": "select ?", "executions": 7, "drawn": 7, "cpu_ns": 6e6,
      "samples": 6, "elapsed_ns": {"min": 1e6, "mean": 2e6, "max": 3e6}, "last_execution": "0af7"},
-    {"fingerprint": "tpch-3", "name": "of another engine", "text": "", "executions": 1, "cpu_ns": 2e6, "samples": 2,
+    {"fingerprint": "tpch-3", "name": "of another engine", "text": "", "executions": 1, "running": 0, "cpu_ns": 2e6, "samples": 2,
      "elapsed_ns": None, "last_execution": "1bf7"}]}
 LIST = {"executions": [
     {"id": "0af7", "engine": "PostgreSQL", "pid": 12, "labels": {"user": "ann", "database": "bank", "query_id": "-5"},
      "fingerprint": "fffffffffffffffb", "plan_name": "select ?", "began_ms": 0.0, "running": False, "elapsed_ns": 2e6, "drawn": True,
-     "cpu_ns": 1e6, "samples": 1, "rows": 3, "error": "", "added_runs": {"runs": 4}},
+     "cpu_ns": 1e6, "samples": 1, "rows": 3, "error": "", "added_runs": {"runs": 4, "failed": 1, "elapsed_ns": {"min": 1e5, "mean": 25e4, "max": 6e5}}},
     {"id": "1bf7", "engine": "weft", "pid": 13, "labels": {}, "fingerprint": "tpch-3", "plan_name": "q", "began_ms": 0.0,
      "running": False, "cpu_ns": 1e6, "samples": 1, "rows": None, "error": ""}]}
 
@@ -75,9 +75,11 @@ def reads_answers(answerer, session):
     check(top == ["-5|select ?|7|7|6|0.75|6|2|3|0af7", "|of another engine|1||2|0.25|2|||1bf7"], f"tailor_top: {top}")
     check(answerer.asked[-1].startswith("GET /api/v1/fingerprints?since=-7200s&limit=9&order=cpu HTTP/1.1\r\n"), answerer.asked[-1])
     listed = rows(LIST, "select execution, pid, datname, usename, query_id, query, runs, elapsed_ms, cpu_ms, rows from tailor_executions()")
-    check(listed == ["0af7|12|bank|ann|-5|select ?|4|2|1|3"], f"tailor_executions: {listed}")
-    changes = rows(CHANGES, "select query_id, query, datname, usename, before_execution, after_execution, after_cpu_ms from tailor_changes()")
-    check(changes == ["-5|select ?|bank|ann|00aa|0af7|1"], f"tailor_changes: {changes}")
+    check(listed == ["0af7|12|bank|ann|-5|select ?|4|0.25|1|3"], f"tailor_executions: {listed}")
+    changes = rows(CHANGES, "select query_id, query, datname, usename, before_execution, after_execution, after_runs, after_elapsed_ms, after_cpu_ms "
+                            "from tailor_changes()")
+    check(changes == ["-5|select ?|bank|ann|00aa|0af7|4|0.25|1"], f"tailor_changes: {changes}")
+    says_what_is_not_known(rows)
     expected = ["1|Aggregate|0.25|0.2|0.3|10.5|2|1||100", "3|  Seq Scan on t|0.75|0.7|0.8|30|6||7.5|"]
     plan = rows({"runs": {"operators": OPERATORS, "source": SOURCE}}, "select * from tailor_plan(-5)")
     check(plan == expected, f"tailor_plan: {plan}")
@@ -90,6 +92,23 @@ def reads_answers(answerer, session):
     events = rows({"plans": [{"operators": OPERATORS[:1]}], "source": {"unit": "events"}}, "select cpu_ms is null from tailor_execution('0af7')")
     check(events == ["t"], f"events are no time: {events}")
     check(rows({"plans": [], "source": SOURCE}, "select * from tailor_execution('0af7')") == [], "a plan without nodes")
+
+
+def says_what_is_not_known(rows):
+    """Nothing, where nobody knows how many runs share an execution, or none of them has ended."""
+    one = {**LIST["executions"][0], "elapsed_ns": 9e9}
+    shared = one.pop("added_runs")
+    labels = {**one["labels"], "runs": "short runs of this plan, added up"}
+    cases = [(one, "1|9000|0"), ({**one, "error": "x"}, "1|9000|1"), ({**one, "added_runs": shared, "labels": labels}, "4|0.25|1"),
+             ({**one, "added_runs": {**shared, "runs": 0, "failed": 0}}, "0||0"), ({**one, "runs_unknown": True, "labels": labels}, "||")]
+    running = {key: value for key, value in one.items() if key != "elapsed_ns"} | {"running": True}
+    cases += [(running, "1||"), ({**running, "labels": labels}, "||")]
+    for execution, expected in cases:
+        said = rows({"executions": [execution]}, "select runs, elapsed_ms, failed from tailor_executions()")
+        check(said == [expected], f"runs of {execution}: {said}")
+    for query, expected in (({"running": 7}, "|"), ({"running": 6}, "2|3"), ({"elapsed_ns": {**TOP["fingerprints"][0]["elapsed_ns"], "unknown": 7}}, "|")):
+        said = rows({**TOP, "fingerprints": [{**TOP["fingerprints"][0], **query}]}, "select mean_ms, max_ms from tailor_top()")
+        check(said == [expected], f"times of {query}: {said}")
 
 
 def reads_waits(rows):
