@@ -360,9 +360,7 @@ Result<Json> Service::tag_cost(const TagCostRequest& request, const Access& acce
 
 Result<Json> Service::plan_changes(const PlanChangesRequest& request, const Access& access,
                                    const Stop& stop) {
-  ExecutionFilter filter = request.filter;
-  filter.visible = visible_to(access);
-  auto list = serve::plan_changes(library_, filter, stop);
+  auto list = plan_changes(request.filter, access, stop);
   if (!list) return list.error();
   return plan_changes_json(*list);
 }
