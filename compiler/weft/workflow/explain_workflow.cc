@@ -122,7 +122,7 @@ class Explainer {
   std::string details(const Statement& pipeline, const PipelineOperator& op) const {
     if (op.kind == OperatorKind::kFilter) return ": a branch, as the share of tuples that pass is not known";
     if (op.kind == OperatorKind::kFlatmap)
-      return fmt::format(": at most {} a tuple", counted(op.most, "tuple"));
+      return fmt::format(": at most {} for each one that comes", counted(op.most, "tuple"));
     if (op.contexts.empty()) return {};
     const Context& context = workflow_.contexts[op.contexts.front()];
     std::string text = " into " + context.name;

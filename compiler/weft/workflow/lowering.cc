@@ -350,7 +350,7 @@ class Lowering {
     return key;
   }
 
-  // What may fail runs before the lock is taken: whoever throws holds nothing.
+  // What may fail runs before the lock is taken, so that no error leaves it locked.
   template <typename Before, typename Work>
   void exclusively(const OperatorCode& code, const Before& before, const Work& work) {
     llvm::Value* value = before();

@@ -420,7 +420,12 @@ Result<RunOutcome> run_workflow(const CompiledWorkflow& workflow, const Workflow
   std::vector<tailor_label> labels{{"query", workflow.workflow().name.c_str()}};
   for (const auto& [key, value] : options.labels) labels.push_back({key.c_str(), value.c_str()});
   const std::uint64_t handle = tailor_execution_begin(workflow.ids().id, labels.data(), labels.size());
-  return WorkflowRun(workflow, files, pool, options, handle).run();
+  const bool tags_off = handle != 0 && tailor_execution_tag_strategy(handle) == TAILOR_TAGS_NONE;
+  if (!tags_off) return WorkflowRun(workflow, files, pool, options, handle).run();
+  const auto untagged = workflow.without_tags();
+  if (untagged.ok()) return WorkflowRun(**untagged, files, pool, options, handle).run();
+  tailor_execution_end(handle, UINT64_MAX, untagged.error().message.c_str());
+  return untagged.error();
 }
 
 }  // namespace tailor::weft::workflow
