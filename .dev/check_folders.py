@@ -80,7 +80,7 @@ USES = {
     "daemon/query/load": VOCABULARY | {"daemon/store", "daemon/query/code", "daemon/query/symbols"},
     "daemon/query/sums": VOCABULARY | {"daemon/query/symbols", "daemon/query/load"},
     "daemon/query/time": BASE | {"daemon/query/load", "daemon/query/sums"},
-    "daemon/query/reports": BASE | {"daemon/store", "daemon/query/symbols", "daemon/query/load", "daemon/query/sums", "daemon/query/time"},
+    "daemon/query/reports": BASE | {"proto/traffic", "daemon/store", "daemon/query/symbols", "daemon/query/load", "daemon/query/sums", "daemon/query/time"},
     "daemon/query/json": VOCABULARY | {"daemon/query/load", "daemon/query/sums", "daemon/query/time", "daemon/query/reports"},
     "daemon/config": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/query/reports"},
     "daemon/redact": BASE,

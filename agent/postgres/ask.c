@@ -20,13 +20,17 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/latch.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "settings.h"
+#include "utf8.h"
 
 #define DEFAULT_SOCKET "/run/tailor/http.sock"
 /* The daemon gives itself 10 s for an answer. */
 #define PATIENCE_MS 15000
+/* Until it is asked again, where nothing tells that it has become ready. */
+#define PAUSE_MS 100
 #define MOST_HEAD_BYTES 65536
 #define MOST_BODY_BYTES (64 * 1024 * 1024)
 #define PIECE_BYTES 65536
@@ -48,14 +52,15 @@ typedef struct {
   int begin, length; /* of the body */
 } Head;
 
-static void wait_for(const Asking* asking, int event) {
+/* `event`: of the socket, which ends the wait; 0: none does. */
+static void wait_for(const Asking* asking, int event, long most_ms) {
   long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), asking->until);
   if (left <= 0)
     ereport(ERROR,
             (errcode(ERRCODE_CONNECTION_FAILURE),
              errmsg("tailord at \"%s\" did not answer within %d s", asking->path, PATIENCE_MS / 1000)));
   int woken = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | event,
-                                asking->socket, left, WAIT_EXTENSION);
+                                asking->socket, Min(left, most_ms), WAIT_EXTENSION);
   if (!(woken & WL_LATCH_SET)) return;
   ResetLatch(MyLatch);
   CHECK_FOR_INTERRUPTS();
@@ -68,6 +73,10 @@ static void connect_to(const Asking* asking) {
                     errmsg("tailor.http_socket is too long for a UNIX socket: \"%s\"", asking->path)));
   while (connect(asking->socket, (struct sockaddr*)&address, sizeof(address)) != 0) {
     if (errno == EINTR) continue;
+    if (errno == EAGAIN) { /* too many wait to be accepted, and no event says when fewer do */
+      wait_for(asking, 0, PAUSE_MS);
+      continue;
+    }
     int error = errno;
     ereport(ERROR,
             (errcode(ERRCODE_CONNECTION_FAILURE), errmsg("no tailord answers at \"%s\": %m", asking->path),
@@ -94,7 +103,7 @@ static void send_all(const Asking* asking, const char* text, size_t length) {
       text += sent;
       length -= (size_t)sent;
     } else if (errno == EAGAIN) {
-      wait_for(asking, WL_SOCKET_WRITEABLE);
+      wait_for(asking, WL_SOCKET_WRITEABLE, PATIENCE_MS);
     } else if (errno != EINTR) {
       connection_failed(asking);
     }
@@ -112,7 +121,7 @@ static bool receive_more(const Asking* asking, StringInfo answer) {
       return got > 0;
     }
     if (errno == EAGAIN)
-      wait_for(asking, WL_SOCKET_READABLE);
+      wait_for(asking, WL_SOCKET_READABLE, PATIENCE_MS);
     else if (errno != EINTR)
       connection_failed(asking);
   }
@@ -199,23 +208,26 @@ char* tailor_ask(const char* path) {
   int length = refused ? Min(head.length, SHOWN_BYTES) : head.length;
   if (refused) length = pg_encoding_mbcliplen(PG_UTF8, answer.data + head.begin, head.length, length);
   answer.data[head.begin + length] = '\0';
-  char* body = pg_any_to_server(answer.data + head.begin, length, PG_UTF8);
+  char* body = tailor_from_utf8(answer.data + head.begin, length);
   if (refused)
     ereport(ERROR, (errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
                     errmsg("tailord refused to answer (%d)", head.status), errdetail_internal("%s", body)));
   return body;
 }
 
-#define PAUSE_MS 100
-
 void tailor_ask_until(const char* path, const char* expected, int patience_ms) {
   TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), patience_ms);
+  MemoryContext answers =
+      AllocSetContextCreate(CurrentMemoryContext, "answers of tailord", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext caller = MemoryContextSwitchTo(answers);
   for (;;) {
-    char* answer = tailor_ask(path);
-    if (answer && strstr(answer, expected)) return;
-    if (GetCurrentTimestamp() >= until) return;
+    const char* answer = tailor_ask(path);
+    if ((answer && strstr(answer, expected)) || GetCurrentTimestamp() >= until) break;
+    MemoryContextReset(answers);
     (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, PAUSE_MS, WAIT_EXTENSION);
     ResetLatch(MyLatch);
     CHECK_FOR_INTERRUPTS();
   }
+  MemoryContextSwitchTo(caller);
+  MemoryContextDelete(answers);
 }

@@ -16,6 +16,7 @@
 
 #include "settings.h"
 #include "statement.h"
+#include "walk.h"
 
 /* Of one condition. A longer one is cut. */
 #define CONDITION_BYTES 2000
@@ -84,16 +85,31 @@ static bool is_scan_of_table(const Plan* plan) {
   }
 }
 
-static void print_conditions(TailorConditions* of, Plan* plan, StringInfo out) {
+/* What lies above a node, the nearest first, as EXPLAIN gives it to the printer: plans, and the subplans
+ * between them. What a condition takes from above, such as the other table's column, is looked for there. */
+static List* what_is_above(const TailorConditions* of, PlanState* node) {
+  List* above = NIL;
+  for (PlanState* parent; (parent = of->parents[node->plan->plan_node_id]) != NULL; node = parent) {
+    SubPlan* subplan = tailor_subplan(node, parent);
+    if (subplan) above = lappend(above, subplan);
+    above = lappend(above, parent->plan);
+  }
+  return above;
+}
+
+static void print_conditions(TailorConditions* of, PlanState* node, StringInfo out) {
+  Plan* plan = node->plan;
   PlannedStmt* statement = of->query->plannedstmt;
   int tables = list_length(statement->rtable);
   if (!of->names)
     of->names = deparse_context_for_plan_tree(
         statement, select_rtable_names_for_explain(statement->rtable, bms_add_range(NULL, 1, tables)));
-  List* context = set_deparse_context_plan(of->names, plan, NIL);
+  List* above = what_is_above(of, node);
+  List* context = set_deparse_context_plan(of->names, plan, above);
   bool with_table = tables > 1;
   add_own_conditions(out, plan, context, with_table);
   add_condition(out, "Filter", plan->qual, context, with_table && !is_scan_of_table(plan));
+  list_free(above);
 }
 
 bool tailor_node_conditions(TailorConditions* of, PlanState* node, StringInfo out) {
@@ -103,13 +119,16 @@ bool tailor_node_conditions(TailorConditions* of, PlanState* node, StringInfo ou
   of->useless = true; /* unless it is printed */
   PG_TRY();
   {
-    print_conditions(of, node->plan, out);
+    print_conditions(of, node, out);
     of->useless = false;
   }
   PG_CATCH();
   {
-    /* A statement does not fail because a condition cannot be shown. But it ends if it is cancelled. */
-    if (geterrcode() == ERRCODE_QUERY_CANCELED) PG_RE_THROW();
+    /* A statement does not fail because the server cannot print a condition, which it says as an internal
+     * error or as too deep an expression. All else ends it, such as a cancel or a lock that it does not get.
+     */
+    if (geterrcode() != ERRCODE_INTERNAL_ERROR && geterrcode() != ERRCODE_STATEMENT_TOO_COMPLEX)
+      PG_RE_THROW();
     MemoryContextSwitchTo(caller);
     FlushErrorState();
     resetStringInfo(out);

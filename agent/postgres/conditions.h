@@ -11,11 +11,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Of the nodes of one query; only `query` is set at the begin. */
+/* Of the nodes of one query; `query` and `parents` are set at the begin. */
 typedef struct {
   QueryDesc* query;
-  List* names;  /* what its tables are called */
-  bool useless; /* the server could not print a condition: none is told */
+  PlanState** parents; /* by plan_node_id; NULL: it has none */
+  List* names;         /* what its tables are called */
+  bool useless;        /* the server could not print a condition: no more are told */
 } TailorConditions;
 
 /* Puts "Index Cond: (a = ?); Filter: (b < ?)" into `out`, which is empty, with literals as tailor.query_text

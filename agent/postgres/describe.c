@@ -35,6 +35,7 @@ typedef struct {
 static void collect(PlanState* node, PlanState* parent, void* context) {
   Description* plan = context;
   plan->by_id[node->plan->plan_node_id] = node;
+  plan->conditions.parents[node->plan->plan_node_id] = parent;
 }
 
 static void add_actual_rows(Description* plan, uint32_t component, PlanState* node) {
@@ -122,6 +123,7 @@ const char* tailor_told_name(const char* text, uint64 query_id) {
 bool tailor_describe(QueryDesc* query, const TailorPiece* piece, TailorPlan* plan, bool with_rows) {
   Description description = {.with_rows = with_rows, .conditions = {.query = query}, .nodes = plan->node_ids};
   description.by_id = palloc0(sizeof(PlanState*) * (size_t)plan->node_ids);
+  description.conditions.parents = palloc0(sizeof(PlanState*) * (size_t)plan->node_ids);
   tailor_walk(query, collect, &description);
   const char* text = tailor_told_text(piece);
   description.builder = tailor_plan_builder_new(tailor_told_name(text, plan->query_id));
@@ -138,6 +140,7 @@ bool tailor_describe(QueryDesc* query, const TailorPiece* piece, TailorPlan* pla
   int error = tailor_plan_builder_load(description.builder, plan->ids.id);
   tailor_plan_builder_free(description.builder);
   pfree(description.by_id);
+  pfree(description.conditions.parents);
   tailor_show(query, plan, with_rows);
   return error == 0;
 }

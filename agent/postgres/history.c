@@ -3,6 +3,8 @@
  * tailor_answer(): what tailord keeps of this server's statements, for the functions and views of SQL
  * (tailor_pg--1.0--1.1.sql). It is of all sessions, so those may ask who see the statements of others in
  * pg_stat_activity, too. Paths are made here, so that nobody asks the daemon for anything else.
+ *
+ * tailor_last_answer(): what tailord keeps of the session's last statement, for the user whom it ran as.
  */
 #include "postgres.h"
 
@@ -17,11 +19,17 @@
 #include "utils/builtins.h"
 
 #include "ask.h"
+#include "last_execution.h"
+#include "plan.h"
+#include "runs.h"
+#include "session.h"
 #include "utf8.h"
 
 #define HEX_DIGITS "0123456789abcdef"
 /* Of the id of an execution; a query's has half of them. */
 #define MOST_DIGITS 32
+/* How long to wait for what the daemon writes down of the last execution. */
+#define WRITTEN_MS 5000
 
 static void check_rights(void) {
   if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS)) return;
@@ -78,15 +86,52 @@ static const char* path_of(const char* what, const char* id, int64 seconds, int3
                          what)));
 }
 
+/* A program whose names hold the character 0 is no reason to show nothing of all others: jsonb does not take
+ * it, so it becomes '?'. */
+static void replace_zeros(char* json) {
+  static const char kZero[] = "u0000", kQuestionMark[] = "u003f";
+  for (char* at = json; (at = strchr(at, '\\')) != NULL && at[1] != '\0'; at += 2) {
+    if (strncmp(at + 1, kZero, strlen(kZero)) == 0) memcpy(at + 1, kQuestionMark, strlen(kQuestionMark));
+  }
+}
+
+static Datum answer_to(const char* path, FunctionCallInfo fcinfo) {
+  char* answer = tailor_ask(path);
+  if (!answer) PG_RETURN_NULL();
+  replace_zeros(answer);
+  PG_RETURN_TEXT_P(cstring_to_text(answer));
+}
+
 PG_FUNCTION_INFO_V1(tailor_pg_answer);
 extern PGDLLEXPORT Datum tailor_pg_answer(PG_FUNCTION_ARGS);
 
 /* (what text, id text, seconds bigint, rows integer) returns text: JSON; NULL: there is no such thing. */
 Datum tailor_pg_answer(PG_FUNCTION_ARGS) {
   check_rights();
-  const char* answer =
-      tailor_ask(path_of(text_to_cstring(PG_GETARG_TEXT_PP(0)), text_to_cstring(PG_GETARG_TEXT_PP(1)),
-                         PG_GETARG_INT64(2), PG_GETARG_INT32(3)));
-  if (!answer) PG_RETURN_NULL();
-  PG_RETURN_TEXT_P(cstring_to_text(answer));
+  return answer_to(path_of(text_to_cstring(PG_GETARG_TEXT_PP(0)), text_to_cstring(PG_GETARG_TEXT_PP(1)),
+                           PG_GETARG_INT64(2), PG_GETARG_INT32(3)),
+                   fcinfo);
+}
+
+/* What short runs share would go on, and then the daemon waits for more of it. A run that is open would not
+ * be in the sum. */
+static void end_if_shared(uint64_t run, TailorPlan* plan) {
+  if (!plan || plan->shared_run != run || plan->users > 0) return;
+  tailor_shared_run_end(plan);
+  tailor_session_pump();
+}
+
+PG_FUNCTION_INFO_V1(tailor_pg_last_answer);
+extern PGDLLEXPORT Datum tailor_pg_last_answer(PG_FUNCTION_ARGS);
+
+Datum tailor_pg_last_answer(PG_FUNCTION_ARGS) {
+  char name[33];
+  TailorPlan* plan = NULL;
+  uint64_t run = tailor_last_run(&plan);
+  if (run == 0) PG_RETURN_NULL();
+  end_if_shared(run, plan);
+  tailor_run_name(run, name);
+  /* The daemon writes the end of an execution behind its samples. */
+  tailor_ask_until(psprintf("/api/v1/executions/%s", name), "\"running\":false", WRITTEN_MS);
+  return answer_to(psprintf("/api/v1/executions/%s/profile", name), fcinfo);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tailor_last_execution(): what `tailor report` is to be asked for. tailor_last_plan(): its plan.
- * tailor_last_answer(): what tailord knows of it, as JSON.
+ * history.c asks tailord what it knows of it.
  *
  * A statement may run as another user than the one who asks: that is how procedures with SECURITY DEFINER
  * work. Then the plan and its rows are of tables that the one who asks may not read.
@@ -17,17 +17,13 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-#include "ask.h"
 #include "plan.h"
 
-/* How long to wait for what the daemon writes down of the last execution. */
-#define WRITTEN_MS 5000
-
 static uint64_t last = 0;
-static const TailorPlan* plan_of_last = NULL;
+static TailorPlan* plan_of_last = NULL;
 static Oid user_of_last = InvalidOid;
 
-void tailor_remember_run(uint64_t run, const TailorPlan* plan) {
+void tailor_remember_run(uint64_t run, TailorPlan* plan) {
   last = run;
   plan_of_last = plan;
   user_of_last = plan->user;
@@ -63,6 +59,12 @@ static bool may_see_last(void) {
   return false;
 }
 
+uint64_t tailor_last_run(TailorPlan** plan) {
+  if (last == 0 || !may_see_last()) return 0;
+  *plan = plan_of_last;
+  return last;
+}
+
 PG_FUNCTION_INFO_V1(tailor_pg_last_execution);
 extern PGDLLEXPORT Datum tailor_pg_last_execution(PG_FUNCTION_ARGS);
 
@@ -81,18 +83,4 @@ Datum tailor_pg_last_plan(PG_FUNCTION_ARGS) {
   if (last == 0 || !may_see_last() || !plan_of_last || !plan_of_last->text) PG_RETURN_NULL();
   tailor_run_name(last, name);
   PG_RETURN_TEXT_P(cstring_to_text(psprintf("tailor report %s\n%s", name, plan_of_last->text)));
-}
-
-PG_FUNCTION_INFO_V1(tailor_pg_last_answer);
-extern PGDLLEXPORT Datum tailor_pg_last_answer(PG_FUNCTION_ARGS);
-
-Datum tailor_pg_last_answer(PG_FUNCTION_ARGS) {
-  char name[33];
-  if (last == 0 || !may_see_last()) PG_RETURN_NULL();
-  tailor_run_name(last, name);
-  /* The daemon writes the end of an execution behind its samples. One that short runs share may go on. */
-  tailor_ask_until(psprintf("/api/v1/executions/%s", name), "\"running\":false", WRITTEN_MS);
-  char* answer = tailor_ask(psprintf("/api/v1/executions/%s/profile", name));
-  if (!answer) PG_RETURN_NULL();
-  PG_RETURN_TEXT_P(cstring_to_text(answer));
 }

@@ -2,8 +2,8 @@
 /*
  * Who holds the locks that backends wait for. A backend that waits cannot say it, as no hook is called there.
  * So a process of its own looks, some times a second. It reads what all backends wait for, which costs next
- * to nothing, and asks the lock manager (pg_blocking_pids) for those that wait for a lock alone. Asking takes
- * at most a hundredth of its time: it stops all who take locks for a moment.
+ * to nothing, and asks the lock manager (pg_blocking_pids) for those that wait for a lock alone. Asking stops
+ * all who take locks for a moment, so the pause behind it is a hundred times as long.
  */
 #include "postgres.h"
 
@@ -13,6 +13,7 @@
 #include <x86intrin.h>
 
 #include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
@@ -22,7 +23,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "session.h"
@@ -30,12 +30,13 @@
 #include "tailor/agent.h"
 
 #define LOOK_MS 100
-/* Of the time, what asking may take: one in so much. */
+/* The longest pause, whatever asking took. */
+#define LONGEST_MS 600000
+/* How many times as long the pause after asking is. */
 #define ASKING_PART 100
 #define MOST_WAITS 64
 #define MOST_HOLDERS 16
-/* The class of heavyweight locks in wait_event_info. */
-#define LOCK_CLASS 0x03000000U
+/* The class of what is waited for, in wait_event_info. */
 #define CLASS_MASK 0xFF000000U
 
 PGDLLEXPORT void tailor_pg_watch_locks(Datum argument);
@@ -55,7 +56,7 @@ static int wait_count = 0;
 
 static bool waits_for_lock(const PGPROC* proc) {
   uint32 event = *(const volatile uint32*)&proc->wait_event_info;
-  return (event & CLASS_MASK) == LOCK_CLASS;
+  return (event & CLASS_MASK) == PG_WAIT_LOCK;
 }
 
 static int by_number(const void* a, const void* b) {
@@ -138,15 +139,17 @@ static int look(void) {
 static long look_and_tell(MemoryContext context) {
   if (!tailor_session_live(__rdtsc())) return LOOK_MS;
   MemoryContext before = MemoryContextSwitchTo(context);
-  TimestampTz begin = GetCurrentTimestamp();
+  instr_time begin, spent;
+  INSTR_TIME_SET_CURRENT(begin);
   int asked = look();
-  TimestampTz end = GetCurrentTimestamp();
+  INSTR_TIME_SET_CURRENT(spent);
   MemoryContextSwitchTo(before);
   MemoryContextReset(context);
   if (asked == 0) return LOOK_MS;
   tailor_session_pump();
-  long cost_ms = end > begin ? (long)((end - begin) / 1000) : 0;
-  return Min(Max(LOOK_MS, cost_ms * ASKING_PART), 10000);
+  INSTR_TIME_SUBTRACT(spent, begin);
+  int64 pause_ms = (int64)INSTR_TIME_GET_MICROSEC(spent) * ASKING_PART / 1000;
+  return (long)Min(Max(pause_ms, LOOK_MS), LONGEST_MS);
 }
 
 void tailor_pg_watch_locks(Datum argument) {

@@ -15,47 +15,71 @@ BEGIN ATOMIC
   SELECT CASE WHEN q.fingerprint ~ '^[0-9a-f]{16}$' THEN ('x' || q.fingerprint)::bit(64)::bigint END,
          coalesce(nullif(q.text, ''), q.name), q.executions, q.drawn, q.cpu_ns / 1e6,
          q.cpu_ns / nullif((a.answer ->> 'total_cpu_ns')::float8, 0), q.samples,
-         (q.elapsed_ns ->> 'mean')::float8 / 1e6, (q.elapsed_ns ->> 'max')::float8 / 1e6, q.last_execution
+         -- Of what runs, and of runs that nobody counted, it is not known.
+         CASE WHEN q.executions > coalesce(q.running, 0) + coalesce((q.elapsed_ns ->> 'unknown')::bigint, 0)
+              THEN (q.elapsed_ns ->> 'mean')::float8 / 1e6 END,
+         CASE WHEN q.executions > coalesce(q.running, 0) + coalesce((q.elapsed_ns ->> 'unknown')::bigint, 0)
+              THEN (q.elapsed_ns ->> 'max')::float8 / 1e6 END, q.last_execution
   FROM (SELECT tailor_answer('top', '', extract(epoch FROM since)::bigint, most)::jsonb AS answer) a,
        jsonb_to_recordset(a.answer -> 'fingerprints')
-         AS q(fingerprint text, name text, text text, executions bigint, drawn bigint, cpu_ns float8, samples bigint,
+         AS q(fingerprint text, name text, text text, executions bigint, drawn bigint, running bigint, cpu_ns float8, samples bigint,
               elapsed_ns jsonb, last_execution text)
   ORDER BY q.cpu_ns DESC;
 END;
 COMMENT ON FUNCTION tailor_top(interval, integer) IS 'The statements that used most CPU time, of all sessions';
 
+-- Of an execution, as its JSON says it. Short runs may share one. While it is open, and where nobody said it, it is not known how
+-- many they are.
+CREATE FUNCTION tailor_runs(execution jsonb) RETURNS bigint
+LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN execution ? 'added_runs' THEN (execution -> 'added_runs' ->> 'runs')::bigint
+            WHEN execution ? 'runs_unknown' OR (execution -> 'running' = 'true' AND execution -> 'labels' ? 'runs') THEN NULL
+            ELSE 1 END;
+COMMENT ON FUNCTION tailor_runs(jsonb) IS 'Reads how many runs share an execution, for tailor_executions() and tailor_changes()';
+
+-- Between runs that share an execution there are pauses, which are in its own time.
+CREATE FUNCTION tailor_elapsed_ms(execution jsonb) RETURNS float8
+LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN tailor_runs(execution) IS NULL OR tailor_runs(execution) = 0 THEN NULL
+            WHEN execution ? 'added_runs' THEN (execution -> 'added_runs' -> 'elapsed_ns' ->> 'mean')::float8
+            ELSE (execution ->> 'elapsed_ns')::float8 END / 1e6;
+COMMENT ON FUNCTION tailor_elapsed_ms(jsonb) IS 'Reads how long a run took, for tailor_executions() and tailor_changes()';
+
 CREATE FUNCTION tailor_executions(since interval DEFAULT '1 hour', most integer DEFAULT 100)
 RETURNS TABLE (execution text, began timestamptz, pid integer, datname text, usename text, application_name text,
                query_id bigint, query text, runs bigint, running boolean, elapsed_ms float8, cpu_ms float8, samples bigint,
-               rows bigint, error text)
+               rows bigint, failed bigint, error text)
 LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
   SELECT e.id, to_timestamp(e.began_ms / 1e3), e.pid, e.labels ->> 'database', e.labels ->> 'user',
          e.labels ->> 'application',
          CASE WHEN e.labels ? 'query_id' AND e.fingerprint ~ '^[0-9a-f]{16}$' THEN ('x' || e.fingerprint)::bit(64)::bigint END,
-         e.plan_name,
-         coalesce((e.added_runs ->> 'runs')::bigint, 1), e.running, e.elapsed_ns / 1e6,
-         CASE WHEN e.drawn IS NOT FALSE THEN e.cpu_ns / 1e6 END, e.samples, e.rows, nullif(e.error, '')
+         e.plan_name, tailor_runs(j.said), e.running, tailor_elapsed_ms(j.said),
+         CASE WHEN e.drawn IS NOT FALSE THEN e.cpu_ns / 1e6 END, e.samples, e.rows,
+         CASE WHEN e.added_runs IS NOT NULL THEN (e.added_runs ->> 'failed')::bigint
+              WHEN tailor_runs(j.said) = 1 AND NOT e.running THEN (e.error <> '')::integer END, nullif(e.error, '')
   FROM (SELECT tailor_answer('executions', '', extract(epoch FROM since)::bigint, most)::jsonb AS answer) a,
-       jsonb_to_recordset(a.answer -> 'executions')
+       jsonb_array_elements(a.answer -> 'executions') AS j(said),
+       jsonb_to_record(j.said)
          AS e(id text, engine text, began_ms float8, pid integer, labels jsonb, fingerprint text, plan_name text, added_runs jsonb,
-              running boolean, elapsed_ns float8, drawn boolean, cpu_ns float8, samples bigint, rows bigint, error text)
+              running boolean, drawn boolean, cpu_ns float8, samples bigint, rows bigint, error text)
   WHERE e.engine LIKE 'PostgreSQL%'
   ORDER BY e.began_ms DESC;
 END;
 COMMENT ON FUNCTION tailor_executions(interval, integer) IS 'The newest executions of all sessions';
 
 CREATE FUNCTION tailor_changes(since interval DEFAULT '1 day', most integer DEFAULT 100)
-RETURNS TABLE (changed timestamptz, query_id bigint, query text, datname text, usename text, before_execution text,
-               before_elapsed_ms float8, before_cpu_ms float8, after_execution text, after_elapsed_ms float8, after_cpu_ms float8)
+RETURNS TABLE (changed timestamptz, query_id bigint, query text, datname text, usename text,
+               before_execution text, before_runs bigint, before_elapsed_ms float8, before_cpu_ms float8,
+               after_execution text, after_runs bigint, after_elapsed_ms float8, after_cpu_ms float8)
 LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
   SELECT to_timestamp((c.after ->> 'began_ms')::float8 / 1e3),
          CASE WHEN c.fingerprint ~ '^[0-9a-f]{16}$' THEN ('x' || c.fingerprint)::bit(64)::bigint END, c.after ->> 'plan_name',
-         c.after -> 'labels' ->> 'database', c.after -> 'labels' ->> 'user', c.before ->> 'id',
-         (c.before ->> 'elapsed_ns')::float8 / 1e6,
+         c.after -> 'labels' ->> 'database', c.after -> 'labels' ->> 'user',
+         c.before ->> 'id', tailor_runs(c.before), tailor_elapsed_ms(c.before),
          CASE WHEN c.before ->> 'drawn' IS DISTINCT FROM 'false' THEN (c.before ->> 'cpu_ns')::float8 / 1e6 END,
-         c.after ->> 'id', (c.after ->> 'elapsed_ns')::float8 / 1e6,
+         c.after ->> 'id', tailor_runs(c.after), tailor_elapsed_ms(c.after),
          CASE WHEN c.after ->> 'drawn' IS DISTINCT FROM 'false' THEN (c.after ->> 'cpu_ns')::float8 / 1e6 END
   FROM (SELECT tailor_answer('changes', '', extract(epoch FROM since)::bigint, most)::jsonb AS answer) a,
        jsonb_to_recordset(a.answer -> 'plan_changes') AS c(fingerprint text, before jsonb, after jsonb)

@@ -4,6 +4,7 @@
  * header of its own, and uses only files below it:
  *
  *   hooks.c      where the server calls us
+ *   history.c    what SQL asks tailord: its rights, and its questions; ask.c one question
  *   plans.c      the plans this backend has told about, by (query id, hash of the plan)
  *   runs.c       executions and their labels; last_execution.c what a session is told of its last statement
  *   command.c    utility commands that work on tables by themselves
@@ -19,12 +20,11 @@
  *   waits.c      what this backend waits for, and what the server calls it
  *   locks.c      a process that looks who holds the locks that backends wait for
  *   trace.c      the trace that a statement belongs to; statement.c its text without its literals
- *   history.c    what SQL asks tailord: its rights, and its questions; ask.c one question
  *   leader.c     what parallel workers know of their leader
  *   slot.c       the slot, and the tags of the plan that runs
  *   ticks.c      the rate of the TSC
  *   settings.c   the settings tailor.*
- *   utf8.c       texts of the server in the encoding of Tailor's messages
+ *   utf8.c       texts of the server in the encoding of Tailor's messages, and back
  *
  * A backend is one thread, so nothing here locks. Nothing here may wait or fail, but for what a statement
  * asks by itself (history.c): where the agent cannot be had, or no daemon listens, queries run as if the

@@ -101,10 +101,13 @@ void add_health(const v1::DaemonStatus& status, Families& out) {
               static_cast<double>(total.throttled()));
   out.counter("tailor_messages_rejected_total", "Messages of agents that made no sense.",
               static_cast<double>(total.messages_rejected()));
-  const char* unheard = "tailor_agent_messages_lost_total";
-  const char* unheard_why = "Messages of agents that never reached the daemon, as the agents say.";
-  out.counter(unheard, unheard_why, static_cast<double>(total.agent_dropped()), {{"where", "dropped"}});
-  out.counter(unheard, unheard_why, static_cast<double>(total.agent_unsent()), {{"where", "unsent"}});
+  out.counter("tailor_agent_messages_dropped_total",
+              "Messages that agents dropped, as they say: their queues were full, for example.",
+              static_cast<double>(total.agent_dropped()));
+  // No counter: agents that connect again send them.
+  out.gauge("tailor_agent_messages_unsent",
+            "Messages that agents had not sent when their connection ended, and have not sent since.",
+            static_cast<double>(total.agent_unsent()));
   out.counter("tailor_agents_refused_total", "Agents whose connection was refused.",
               static_cast<double>(status.agents_refused()));
   out.counter("tailor_problems_total", "Problems that were logged.", static_cast<double>(status.problems()));

@@ -67,7 +67,7 @@ struct ProcessEntry {
   // Of the agents before this one, which counts from 0; and whose counts those are.
   std::uint64_t dropped_before = 0, unsent_before = 0;
   std::string counting_instance;
-  bool resync = false;                        // the agent is saying again what is live
+  bool resync = false;  // the agent is saying again what is live
   TimeNs resync_since = 0;
   TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived
   std::map<ExecutionHandle, RunningExecution> running;

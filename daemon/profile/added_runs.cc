@@ -10,6 +10,12 @@ Error bad_runs(const char* what) {
   return invalid(std::string("runs that were added up: ") + what);
 }
 
+bool has_runs_label(const ExecutionRecord& execution) {
+  return std::any_of(execution.labels.begin(), execution.labels.end(), [](const auto& label) {
+    return label.first == kRunsLabel && label.second == kRunsLabelValue;
+  });
+}
+
 // Whether times between the shortest and the longest can have that sum.
 bool times_fit(const AddedRuns& runs) {
   if (runs.runs == 0) return runs.elapsed_sum == 0 && runs.elapsed_min == 0 && runs.elapsed_max == 0;
@@ -60,14 +66,19 @@ void encode_added_runs(const AddedRuns& in, v1::AddedRuns& out) {
 }
 
 bool adds_up_runs(const ExecutionRecord& execution) {
-  if (execution.added != nullptr) return true;
-  return std::any_of(execution.labels.begin(), execution.labels.end(), [](const auto& label) {
-    return label.first == kRunsLabel && label.second == kRunsLabelValue;
-  });
+  return execution.added != nullptr || has_runs_label(execution);
+}
+
+bool is_sum_of_unsampled(const ExecutionRecord& execution) {
+  return execution.added != nullptr && !has_runs_label(execution);
+}
+
+bool has_unknown_runs(const ExecutionRecord& execution) {
+  return execution.added == nullptr && adds_up_runs(execution);
 }
 
 bool is_untimed(const ExecutionRecord& execution) {
-  return execution.added == nullptr && execution.end != kTimeMax && adds_up_runs(execution);
+  return execution.end != kTimeMax && has_unknown_runs(execution);
 }
 
 std::uint64_t runs_of(const ExecutionRecord& execution) {

@@ -7,8 +7,8 @@
 
 namespace tailor::profile {
 
-// Bytes of what the record holds besides itself: its error, its labels, the runs that it adds up, and who held
-// locks that it waited for.
+// Bytes of what the record holds besides itself: its error, its labels, the runs that it adds up, and who
+// held locks that it waited for.
 std::size_t bytes_held(const ExecutionRecord& execution);
 
 }  // namespace tailor::profile

@@ -19,7 +19,7 @@ struct QueryInSums {
 // Not found where a side has nothing of the query, or both have no event in common. Operators match by their
 // number where both sides have the same plan and no other, else by kind and name. They are no tree: the most
 // expensive one is first. Executions are those that ended in the time; of a share that is sampled, those that
-// were drawn.
+// were drawn. Then no interval is known.
 Result<query::Comparison> compare_sums(const QueryInSums& a, const QueryInSums& b, const std::string& source);
 
 }  // namespace tailor::serve

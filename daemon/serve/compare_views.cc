@@ -24,12 +24,11 @@ struct OpenedSide {
   Json runs;  // null: it is one execution
 };
 
-Json opened_runs_json(const View& view, std::uint64_t other_plans) {
+Json opened_runs_json(const View& view, const OtherPlans& others) {
   const ViewedRuns runs = view.runs.value_or(ViewedRuns{});
-  return {{"executions", runs.executions},
-          {"sampled", runs.sampled},
-          {"left_out", runs.left_out},
-          {"other_plans", other_plans}};
+  return {{"executions", runs.executions},       {"sampled", runs.sampled},
+          {"left_out", runs.left_out},           {"other_plans", others.left_out},
+          {"runs_unknown", others.runs_unknown}, {"notes", view.notes}};
 }
 
 // One side of a comparison of sums.
@@ -90,7 +89,7 @@ Result<Json> Service::compare(const CompareRequest& request, const Access& acces
       if (!found) return found.error();
       others = *found;
     }
-    Json runs = opened_runs_json(*view, others.left_out);
+    Json runs = opened_runs_json(*view, others);
     return OpenedSide{std::move(*view), std::move(runs)};
   };
   auto a = open_side(request.a);

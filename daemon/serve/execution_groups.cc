@@ -115,6 +115,7 @@ query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, s
   if (gone.to_ns != 0)
     out["gone"] = {{"executions", gone.executions},
                    {"failed", gone.failed},
+                   {"drawn", gone.drawn},
                    {"cpu_ns", store::to_number(gone.cpu.weight)},
                    {"samples", store::to_number(gone.cpu.samples)},
                    {"since_ms", to_ms(gone.from_ns)},

@@ -106,6 +106,7 @@ GoneSum sum_of(const GoneList& list) {
   for (const GoneRow& row : list.rows) {
     profile::add_bounded(out.executions, row.runs.executions);
     profile::add_bounded(out.failed, row.runs.failed);
+    profile::add_bounded(out.drawn, row.runs.sampled());
     out.cpu.add(row.cpu);
     const std::uint64_t begin = static_cast<std::uint64_t>(row.hour) * store::kHourNs;
     const std::uint64_t end = begin + static_cast<std::uint64_t>(row.hours) * store::kHourNs;

@@ -33,6 +33,7 @@ struct GoneList {
 // All rows of a list together.
 struct GoneSum {
   std::uint64_t executions = 0, failed = 0;
+  std::uint64_t drawn = 0;  // of `executions`: the costs are of these (RunSum::sampled())
   store::CostSum cpu;
   bool more = false;                     // there are further rows, which are not in it
   std::uint64_t from_ns = 0, to_ns = 0;  // the hours, CLOCK_REALTIME: [from, to)

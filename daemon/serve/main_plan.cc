@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/reports/same_plans.h"
 
@@ -12,18 +13,25 @@ Result<OtherPlans> only_main_plan(View& view) {
   auto report = query::plan_report(view.profile, view.selection);
   if (!report) return report.error();
   if (report->plans.empty()) return not_found("there is no sample of a query plan to compare");
-  const auto main = query::main_plans(*report);
-  std::set<query::InProcess<ExecutionHandle>> chosen;
+  query::MainPlans main(*view.whole, *report);
+  std::set<query::InProcess<ExecutionHandle>> chosen, unknown;
   OtherPlans others;
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {
     const query::InProcess<ExecutionHandle> id{execution.process, execution.handle};
     if (!view.selection.executions.empty() && !view.selection.executions.contains(id)) continue;
     ++others.all;
-    if (main.contains({execution.process, execution.plan})) {
-      chosen.insert(id);
-    } else {
+    if (!main.contains({execution.process, execution.plan})) {
       ++others.left_out;
+    } else if (profile::has_unknown_runs(execution)) {
+      ++others.runs_unknown;
+      unknown.insert(id);
+    } else {
+      chosen.insert(id);
     }
+  }
+  if (chosen.empty()) {
+    others.runs_unknown = 0;
+    chosen = std::move(unknown);
   }
   if (chosen.empty()) return OtherPlans{};
   view.selection.executions = std::move(chosen);

@@ -8,14 +8,16 @@
 
 namespace tailor::serve {
 
-// Executions that ran other plans, and how many there were in all.
+// Executions that ran other plans; those of the plan that stand for runs which were added up, nobody knows
+// how many; and how many there were in all.
 struct OtherPlans {
-  std::uint64_t left_out = 0, all = 0;
+  std::uint64_t left_out = 0, runs_unknown = 0, all = 0;
 };
 
-// Chooses the executions of the most expensive plan, wherever it was registered: a side of a comparison may
-// hold its loading, other queries, and other plans of the same query. Changes nothing where no log says whose
-// samples these are. Not found if no sample is of a plan.
+// Chooses the executions of the most expensive plan, wherever it was registered, with samples or without: a
+// side of a comparison may hold its loading, other queries, and other plans of the same query. Changes
+// nothing where no log says whose samples these are. Executions of an unknown number of runs are left out,
+// unless there are no others: what one run costs would be wrong. Not found if no sample is of a plan.
 Result<OtherPlans> only_main_plan(View& view);
 
 }  // namespace tailor::serve

@@ -119,6 +119,7 @@ ViewKind take_flame(Taker& take) {
     if (query::has_functions(view.order))
       take.fail("functions are not levels here: executions/{id}/functions has them");
   }
+  if (take.choice("of", {"cpu", "elapsed"}, 0) == 1) view.of = SharesOf::kElapsed;
   return view;
 }
 
@@ -181,6 +182,13 @@ void check_plan(const ViewRequest& request, Taker& take) {
   take.fail("plan says whose numbers pipeline and operator are: give one of them with it");
 }
 
+bool is_of_elapsed_time(const ViewKind& kind) {
+  const auto* profile = std::get_if<ProfileView>(&kind);
+  const auto* flame = std::get_if<FlameView>(&kind);
+  return (profile != nullptr && profile->of == SharesOf::kElapsed) ||
+         (flame != nullptr && flame->of == SharesOf::kElapsed);
+}
+
 template <ViewKind (*take_kind)(Taker&)>
 Result<Request> ask_view(std::string_view named, Taker& take) {
   auto target = parse_target(named);
@@ -195,10 +203,8 @@ Result<Request> ask_view(std::string_view named, Taker& take) {
   }
   ViewRequest request{*target, {}, take_kind(take)};
   if (!std::holds_alternative<SourcesView>(request.kind)) request.filters = take_filters(take);
-  const auto* profile = std::get_if<ProfileView>(&request.kind);
   const Filters& given = request.filters;
-  if (profile != nullptr && profile->of == SharesOf::kElapsed &&
-      (given.tid || given.pipeline || given.op || given.iteration))
+  if (is_of_elapsed_time(request.kind) && (given.tid || given.pipeline || given.op || given.iteration))
     take.fail(
         "thread, pipeline, operator and iteration leave out threads that worked: with of=elapsed only "
         "from_ns and to_ns choose samples");

@@ -230,6 +230,7 @@ Json gone_json(const GoneList& gone) {
                    {"text", row.names.text},
                    {"executions", row.runs.executions},
                    {"failed", row.runs.failed},
+                   {"drawn", row.runs.sampled()},
                    {"elapsed_ns", elapsed_json(row.runs)},
                    {"cpu_ns", store::to_number(row.cpu.weight)},
                    {"samples", store::to_number(row.cpu.samples)}});

@@ -59,6 +59,11 @@ void CostSample::add(double cost, std::uint64_t count) {
   products += cost * many;
 }
 
+void CostSample::add_free(std::uint64_t count) {
+  profile::add_bounded(executions, count);
+  group_squares += static_cast<double>(count);
+}
+
 double CostSample::groups() const {
   const auto all = static_cast<double>(executions);
   return group_squares > 0 ? all * all / group_squares : 0;
@@ -98,7 +103,10 @@ void TagCosts::add(const store::ExecutionRow& row) {
   }
   Query& query = queries_[fingerprint];
   if (query.name.empty()) query.name = short_text(row.plan_name, kLongestName);
-  (row.record.tags_off ? query.without : query.with).add(row.cost.cpu_ns, runs);
+  CostSample& side = row.record.tags_off ? query.without : query.with;
+  // Those without a sample that the store added up were drawn one by one all the same.
+  if (row.cost.samples == 0 && profile::is_sum_of_unsampled(row.record)) return side.add_free(runs);
+  side.add(row.cost.cpu_ns, runs);
 }
 
 // Stratified: a query that is expensive, or has more executions without tags by chance, moves nothing.

@@ -22,6 +22,8 @@ struct CostSample {
 
   // A group: what `count` executions cost together.
   void add(double cost, std::uint64_t count = 1);
+  // This number of executions, each a group by itself, which cost nothing.
+  void add_free(std::uint64_t count);
   double mean() const { return executions == 0 ? 0 : sum / static_cast<double>(executions); }
   // How many groups of equal size would tell as much; of executions that are groups by themselves, how many.
   double groups() const;

@@ -7,7 +7,9 @@
 
 #include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/call_trees.h"
+#include "daemon/query/sums/costs.h"
 #include "daemon/query/sums/keys.h"
+#include "daemon/query/time/no_sample.h"
 #include "daemon/serve/short_text.h"
 #include "daemon/serve/view_json.h"
 
@@ -148,6 +150,8 @@ void take_parts(const View& view, query::CallTreeOptions& options) {
 
 Result<Json> functions_json(const View& view, const query::NamedFunctions& names,
                             const FunctionsRequest& request) {
+  if (!view.selection.source && !query::default_source(*view.whole, view.selection))
+    return query::no_sample(*view.whole, view.selection);
   query::CallTreeOptions options;
   take_parts(view, options);
   for (std::size_t nodes = request.nodes;; nodes /= 2) {

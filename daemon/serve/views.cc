@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
@@ -168,9 +167,9 @@ Json side_json(const std::optional<query::ComparedSide>& side) {
 }
 
 // How many times the cost of an execution of A one of B has. Null where too few samples say it, or sums do
-// not.
+// not, and where nobody knows how many runs an execution is.
 Json growth_json(const query::Comparison& both, const query::Amount& a, const query::Amount& b) {
-  if (!both.intervals_known) return nullptr;
+  if (!both.intervals_known || !both.runs_known) return nullptr;
   const auto grown = query::growth(query::sampled_cost(both.a, a, query::parts_of(both.executions_a)),
                                    query::sampled_cost(both.b, b, query::parts_of(both.executions_b)));
   if (!grown) return nullptr;
@@ -195,14 +194,22 @@ Json first_execution(const View& view) {
   return Json::object();
 }
 
-// Executions of these plans in the view whose cost is known: of a share that is sampled, those that were
-// drawn. Runs that are added up count each.
-std::uint64_t executions_of(const View& view, const std::set<query::InProcess<PlanId>>& plans) {
-  std::uint64_t out = 0;
+struct MainExecutions {
+  std::uint64_t count = 0;
+  bool runs_known = true;  // of each
+};
+
+// Executions in the view of what the report has as its main plan. Their cost is known: of a share that is
+// sampled, they are those that were drawn. Runs that are added up count each.
+MainExecutions main_executions(const View& view, const query::PlanReport& report) {
+  query::MainPlans plans(*view.whole, report);
+  MainExecutions out;
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {
-    if (execution.drawn && plans.contains({execution.process, execution.plan}) &&
-        query::selected(view.selection, execution.process, execution.handle))
-      profile::add_bounded(out, profile::runs_of(execution));
+    if (!execution.drawn || !plans.contains({execution.process, execution.plan}) ||
+        !query::selected(view.selection, execution.process, execution.handle))
+      continue;
+    profile::add_bounded(out.count, profile::runs_of(execution));
+    out.runs_known = out.runs_known && !profile::has_unknown_runs(execution);
   }
   return out;
 }
@@ -220,11 +227,12 @@ Result<query::Comparison> comparison(const View& a, const View& b) {
   if (left->source.unit != right->source.unit)
     return invalid(fmt::format("{} and {} have different units and cannot be compared", left->source.name,
                                right->source.name));
-  const auto of_a = query::main_plans(*left), of_b = query::main_plans(*right);
-  query::Comparison both = query::compare(std::move(*left), std::move(*right));
   // Those without samples count too.
-  both.executions_a = std::max(both.executions_a, executions_of(a, of_a));
-  both.executions_b = std::max(both.executions_b, executions_of(b, of_b));
+  const MainExecutions of_a = main_executions(a, *left), of_b = main_executions(b, *right);
+  query::Comparison both = query::compare(std::move(*left), std::move(*right));
+  both.executions_a = std::max(both.executions_a, of_a.count);
+  both.executions_b = std::max(both.executions_b, of_b.count);
+  both.runs_known = of_a.runs_known && of_b.runs_known;
   return both;
 }
 
@@ -235,6 +243,7 @@ Json compared_json(const query::Comparison& both) {
               {"executions", {{"a", both.executions_a}, {"b", both.executions_b}}},
               {"same_plan", both.plans_known ? Json(both.same_plan) : Json()},
               {"growth", growth_json(both, both.a.all.amount, both.b.all.amount)}};
+  if (!both.runs_known) out["runs_unknown"] = true;
   out["operators"] = Json::array();
   for (const query::ComparedOperator& row : both.operators) {
     const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;
@@ -254,15 +263,14 @@ Json compared_json(const query::Comparison& both) {
   return out;
 }
 
-// Sums do not know what of a cost is shared. Those of an older version do not know more.
+// Sums do not know what of a cost is shared.
 void leave_out_unknown(const query::Comparison& both, Json& row) {
   for (const char* side : {"a", "b"}) {
     Json& cost = row[side];
     if (!cost.is_object()) continue;
     cost["shared_weight"] = nullptr;
-    if (both.intervals_known) continue;
-    for (const char* key : {"share_low", "share_high", "kernel_weight", "inferred_weight"})
-      cost[key] = nullptr;
+    if (!both.intervals_known) cost["share_low"] = cost["share_high"] = nullptr;
+    if (!both.details_known) cost["kernel_weight"] = cost["inferred_weight"] = nullptr;
   }
   if (!both.intervals_known) row["significant"] = nullptr;
 }
@@ -388,6 +396,7 @@ Json gone_json(const GoneRow& row) {
           {"hours", row.hours},
           {"executions", row.runs.executions},
           {"failed", row.runs.failed},
+          {"drawn", row.runs.sampled()},
           {"elapsed_ns", elapsed_json(row.runs)},
           {"cpu_ns", store::to_number(row.cpu.weight)},
           {"samples", store::to_number(row.cpu.samples)}};

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/blockers.h"
+#include "daemon/profile/bytes_held.h"
 #include "daemon/profile/leader.h"
 
 namespace tailor::store {
@@ -16,8 +18,9 @@ namespace {
 constexpr std::string_view kOfATrace[] = {"trace_id", "span_id"};
 
 bool may_be_added_up(const profile::ExecutionRecord& record) {
-  return record.drawn && !record.tags_off && record.error.empty() && !profile::adds_up_runs(record) &&
-         !profile::leader_of(record);
+  const bool told_late = record.heard - record.begin >= UnsampledExecutions::kToldLate;
+  return record.drawn && !record.tags_off && !told_late && record.error.empty() &&
+         record.blockers == nullptr && !profile::adds_up_runs(record) && !profile::leader_of(record);
 }
 
 std::uint64_t elapsed_of(const profile::ExecutionRecord& record) {
@@ -29,10 +32,8 @@ bool is_short(const profile::ExecutionRecord& record) {
          elapsed_of(record) <= static_cast<std::uint64_t>(UnsampledExecutions::kLongest);
 }
 
-std::size_t bytes_held_by(const profile::ExecutionRecord& record) {
-  std::size_t bytes = sizeof record;
-  for (const auto& label : record.labels) bytes += sizeof label + label.first.size() + label.second.size();
-  return bytes;
+std::size_t bytes_with(const profile::ExecutionRecord& record) {
+  return sizeof record + record.labels.size() * sizeof record.labels.front() + profile::bytes_held(record);
 }
 
 std::vector<std::pair<std::string, std::string>> labels_of_query(const profile::ExecutionRecord& record) {
@@ -51,23 +52,20 @@ std::uint64_t capped_sum(std::uint64_t one, std::uint64_t other) {
 }  // namespace
 
 void UnsampledExecutions::execution(const profile::ExecutionRecord& record) {
+  give_named_by(record);
   const Key key{record.process, record.handle};
   if (const auto given = given_.find(key); given != given_.end()) {
     if (record.end != kTimeMax) given_.erase(given);
     return give_(record);
   }
   if (const auto held = held_.find(key); held != held_.end()) (void)take(held);  // it is told again
-  if (!may_be_added_up(record)) {
-    give_leader_of(record);
-    return give(key, record);
-  }
   const bool is_full = held_.size() >= kMostHeld || held_bytes_ >= kMostHeldBytes;
-  if (is_full) return give(key, record);
+  if (is_full || is_named(record.id) || !may_be_added_up(record)) return give(key, record);
   hold(key, record);
 }
 
 void UnsampledExecutions::hold(const Key& key, const profile::ExecutionRecord& record) {
-  held_bytes_ += bytes_held_by(record);
+  held_bytes_ += bytes_with(record);
   ids_[record.id] = key;
   due_.emplace(record.begin + kLongest, key);
   held_.emplace(key, record);
@@ -75,7 +73,7 @@ void UnsampledExecutions::hold(const Key& key, const profile::ExecutionRecord& r
 
 profile::ExecutionRecord UnsampledExecutions::take(Held::iterator held) {
   auto node = held_.extract(held);
-  held_bytes_ -= bytes_held_by(node.mapped());
+  held_bytes_ -= bytes_with(node.mapped());
   ids_.erase(node.mapped().id);
   return std::move(node.mapped());
 }
@@ -90,12 +88,21 @@ void UnsampledExecutions::give_held(Held::iterator held) {
   give(key, take(held));
 }
 
-// A report shows its workers as a part of it.
-void UnsampledExecutions::give_leader_of(const profile::ExecutionRecord& worker) {
-  const auto id = profile::leader_of(worker);
-  const auto leader = id ? ids_.find(*id) : ids_.end();
-  if (leader == ids_.end()) return;
-  if (const auto held = held_.find(leader->second); held != held_.end()) give_held(held);
+// A report shows workers as a part of their leader, and who held a lock by the query that it ran.
+void UnsampledExecutions::give_named_by(const profile::ExecutionRecord& record) {
+  if (const auto leader = profile::leader_of(record)) give_named(*leader);
+  if (record.blockers == nullptr) return;
+  for (const profile::Blocker& each : record.blockers->seen) {
+    if (each.execution != ExecutionId{}) give_named(each.execution);
+  }
+}
+
+// One that is not held back may be heard of later: what two processes say comes in any order.
+void UnsampledExecutions::give_named(const ExecutionId& id) {
+  const auto known = ids_.find(id);
+  const auto held = known == ids_.end() ? held_.end() : held_.find(known->second);
+  if (held != held_.end()) return give_held(held);
+  if (named_.size() < kMostNamed) named_.insert(id);
 }
 
 void UnsampledExecutions::samples(std::span<const profile::SampleRecord> samples) {
@@ -127,6 +134,7 @@ void UnsampledExecutions::watermark(TimeNs watermark) {
   if (watermark - gave_sums_ < kInterval) return;
   give_sums();
   gave_sums_ = watermark;
+  named_before_ = std::exchange(named_, {});
 }
 
 void UnsampledExecutions::add(Held::iterator held) {
@@ -135,24 +143,26 @@ void UnsampledExecutions::add(Held::iterator held) {
   auto found = sums_.find(key);
   if (found == sums_.end()) {
     if (sums_.size() >= kMostSums || sum_bytes_ >= kMostSumBytes) give_sums();
-    sum_bytes_ += 2 * bytes_held_by(record);
+    sum_bytes_ += 2 * bytes_with(record);
     found = sums_.try_emplace(std::move(key)).first;
     found->second.first = record;
   }
-  Sum& sum = found->second;
-  if (record.begin < sum.begin) {
-    sum.begin = record.begin;
-    sum.wall_begin_ns = record.wall_begin_ns;
-  }
-  sum.end = std::max(sum.end, record.end);
-  sum.rows_known = sum.rows_known && record.rows_known;
-  sum.rows = capped_sum(sum.rows, record.rows);
+  add(std::move(record), found->second);
+}
+
+void UnsampledExecutions::add(profile::ExecutionRecord record, Sum& sum) {
   const std::uint64_t elapsed = elapsed_of(record);
   ++sum.runs;
   sum.elapsed_sum = capped_sum(sum.elapsed_sum, elapsed);
   sum.elapsed_min = std::min(sum.elapsed_min, elapsed);
   sum.elapsed_max = std::max(sum.elapsed_max, elapsed);
   sum.buckets.add(elapsed);
+  sum.end = std::max(sum.end, record.end);
+  sum.rows_known = sum.rows_known && record.rows_known;
+  sum.rows = capped_sum(sum.rows, record.rows);
+  if (record.begin >= sum.first.begin) return;
+  sum_bytes_ += bytes_with(record) - bytes_with(sum.first);  // may be less
+  sum.first = std::move(record);
 }
 
 void UnsampledExecutions::give_sums() {
@@ -166,9 +176,7 @@ void UnsampledExecutions::give_sum(const Labels& labels, const Sum& sum) const {
   if (sum.runs == 1) return give_(sum.first);
   profile::ExecutionRecord record = sum.first;
   record.labels = labels;
-  record.begin = sum.begin;
   record.end = sum.end;
-  record.wall_begin_ns = sum.wall_begin_ns;
   record.rows_known = sum.rows_known;
   record.rows = sum.rows_known ? sum.rows : 0;
   profile::AddedRuns added;

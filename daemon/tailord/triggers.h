@@ -34,12 +34,12 @@ struct TriggerCounts {
 // One thread. Memory and work are bounded, whatever engines say.
 class Triggers : public profile::IgnoringSink {
  public:
-  static constexpr std::size_t kMostRunning = 8'192;              // executions that are looked at, at a time
+  static constexpr std::size_t kMostRunning = 8'192;       // executions that are looked at, at a time
   static constexpr std::size_t kMostFingerprints = 4'096;  // whose usual time is known
-  static constexpr std::size_t kMostPlans = 65'536;               // whose fingerprint is known
-  static constexpr std::size_t kMostProcesses = 16'384;           // whose names are known
-  static constexpr std::size_t kMostCoolDowns = 16'384;           // rules that cool down, by process
-  static constexpr std::size_t kMostWaiting = 16'384;             // executions whose waits are looked at
+  static constexpr std::size_t kMostPlans = 65'536;        // whose fingerprint is known
+  static constexpr std::size_t kMostProcesses = 16'384;    // whose names are known
+  static constexpr std::size_t kMostCoolDowns = 16'384;    // rules that cool down, by process
+  static constexpr std::size_t kMostWaiting = 16'384;      // executions whose waits are looked at
 
   // Other rules from now on. What is known of queries stays.
   void set(TriggerRules rules);

@@ -5,6 +5,8 @@
 // - A part of a region that is traversed repeatedly may stay (footnote 3). So all costs are convex in the
 //   space, and the best division needs no search over subsets (algorithm 7). It is found on the convex hull
 //   of each pattern's cost (7.7).
+// - A cache may know which lines have no use left. For random traversals and partitions it moves less then
+//   than Manegold's formulas say.
 // - Between two phases the cache may hold whatever helps the next one most: its lines save at most that many.
 // - A pattern's own floor is what it needs with the whole cache for itself. Only these hold for each pattern.
 //   A cache may give one region more space than the best division does, so the parts of the best division

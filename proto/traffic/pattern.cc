@@ -57,7 +57,8 @@ Status check(const Cache& cache, std::span<const Phase> phases) {
   if (cache.lines == 0 || cache.lines > kMostLines)
     return invalid(fmt::format("the cache has {} lines: take 1 to {}", cache.lines, kMostLines));
   std::size_t patterns = 0;
-  std::map<std::uint32_t, std::uint32_t> parts;  // of each region that has some
+  std::map<std::uint32_t, std::uint32_t> parts;   // of each region that has some
+  std::map<std::uint32_t, std::uint64_t> wholes;  // patterns that use the whole of a region
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const std::vector<Pattern>& of_phase = phases[i].patterns;
     patterns += of_phase.size();
@@ -76,11 +77,20 @@ Status check(const Cache& cache, std::span<const Phase> phases) {
         fault =
             fmt::format("region {} has {} parts here, and another number elsewhere", region.id, region.parts);
       if (!fault.empty()) return invalid(fmt::format("pattern {} of phase {}: {}", j + 1, i + 1, fault));
+      if (region.part == 0) ++wholes[region.id];
     }
   }
   if (patterns > kMostPatterns || phases.size() > kMostPatterns)
     return invalid(fmt::format("there are {} patterns in {} phases: at most {} are possible", patterns,
                                phases.size(), kMostPatterns));
+  std::uint64_t pieces = 0;
+  for (const auto& [id, count] : parts)
+    if (const auto whole = wholes.find(id); whole != wholes.end()) pieces += count * whole->second;
+  if (pieces > kMostPieces)
+    return invalid(
+        fmt::format("regions that are used as a whole and in parts have {} pieces: at most {} are "
+                    "possible",
+                    pieces, kMostPieces));
   return Ok{};
 }
 

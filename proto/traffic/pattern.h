@@ -76,6 +76,8 @@ inline constexpr std::uint64_t kMostLines = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMostTimes = std::uint64_t{1} << 32;
 inline constexpr std::size_t kMostPatterns = 2048;  // of all phases
 inline constexpr std::size_t kMostPatternsOfPhase = 64;
+// Of regions that are used as a whole and in parts: patterns of the whole times parts, of all such regions.
+inline constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 14;
 
 // Whether a pattern can be evaluated with any cache: its numbers are within the bounds above. Errors
 // (kInvalid) say what of it is not possible.

@@ -113,7 +113,7 @@ class PlanReading {
   }
 
   // Fills in all but the region's id. Gives why that is not possible; empty: it is.
-  std::string read(const v1::Access& access, Pattern& pattern) const {
+  std::string read(const v1::Access& access, Pattern& pattern) {
     const std::optional<PatternKind> kind = kind_of(access.pattern());
     if (!kind) return "its pattern is not known";
     pattern.kind = *kind;
@@ -150,8 +150,15 @@ class PlanReading {
     return numbers_.rows_of ? numbers_.rows_of(component) : std::nullopt;
   }
 
-  // Nothing if one of the inputs is not known, or there is none.
-  std::optional<double> rows_into(std::uint32_t component) const {
+  // Nothing if one of the inputs is not known, or there is none. Many accesses may ask for a component that
+  // has many inputs.
+  std::optional<double> rows_into(std::uint32_t component) {
+    const auto [known, is_new] = rows_into_.try_emplace(component);
+    if (is_new) known->second = sum_of_inputs(component);
+    return known->second;
+  }
+
+  std::optional<double> sum_of_inputs(std::uint32_t component) const {
     const auto found = operators_.find(component);
     if (found == operators_.end() || found->second->inputs().empty()) return std::nullopt;
     double sum = 0;
@@ -163,7 +170,7 @@ class PlanReading {
     return sum;
   }
 
-  Counted count(const v1::Count& wanted) const {
+  Counted count(const v1::Count& wanted) {
     const double factor = wanted.factor() == 0 ? 1 : wanted.factor();
     switch (wanted.value_case()) {
       case v1::Count::kFixed:
@@ -211,6 +218,7 @@ class PlanReading {
   std::map<std::pair<std::size_t, std::uint32_t>, std::pair<Phase, std::vector<AccessAt>>>
       phases_;  // by place and step
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> regions_;
+  std::map<std::uint32_t, std::optional<double>> rows_into_;  // of components that were asked for
   std::size_t patterns_ = 0;
   PlanPhases out_;
 };

@@ -12,6 +12,7 @@ Shape::Shape(const Pattern& pattern, std::uint32_t line_bytes)
       region_lines_(lines_in(groups_)) {
   const double items = static_cast<double>(pattern.region.items);
   const double visits_of_all = visits_in(groups_);
+  if (pattern.kind == PatternKind::kRandomTraversal) savings_ = TraversalSavings(groups_);
   switch (pattern.kind) {
     case PatternKind::kSequential:
     case PatternKind::kRandomTraversal:
@@ -128,8 +129,7 @@ double Shape::least_misses(double lines) const {
     case PatternKind::kConditional:
       return footprint_;
     case PatternKind::kRandomTraversal:
-      // A line that stays after its first use saves all others. Those with most items stay.
-      return stay + times * items_beside(stay);
+      return least_of_random_traversal(stay);
     case PatternKind::kRandomAccess: {
       // Nobody has to give a line back before the cache is full, and then the hottest lines stay.
       const double window = window_for(stay, [this](double share) { return distinct(share); });
@@ -137,9 +137,29 @@ double Shape::least_misses(double lines) const {
       return distinct(window) + accesses_ * (1 - window) * per_access;
     }
     case PatternKind::kNested:
-      return footprint_ + (visits_ - footprint_) * std::max(0.0, 1 - lines / pattern_.cursors);
+      return least_of_nested(lines);
   }
   return 0;
+}
+
+double Shape::least_of_random_traversal(double lines) const {
+  const double times = static_cast<double>(pattern_.times);
+  const double visits = visits_ / times;  // of one traversal
+  const double first = std::max(0.0, visits - savings_.first(lines));
+  const double later = std::max(0.0, visits - savings_.later(lines));
+  return std::max(footprint_, first + (times - 1) * later);
+}
+
+// A line that is full needs no space any more. So a line of space can serve one cursor or another all the
+// time, and it saves one visit for each move of the cursor that it serves. Cursors that are drawn do not end
+// together, and those that are served may be the ones that end last. Their ends are sums of random waits, and
+// Chernoff's bound says by how much the mean of the last ones exceeds that of all.
+double Shape::least_of_nested(double lines) const {
+  const double cursors = pattern_.cursors, served = std::min(lines, cursors);
+  if (served <= 0) return visits_;
+  const double moves = accesses_ / cursors, rarity = std::log(cursors / served);
+  const double more = pattern_.at_random ? std::sqrt(2 * moves * rarity) + rarity : 0;
+  return std::max(footprint_, visits_ - served * (moves + more));
 }
 
 // Items on all lines but those `lines` that have most of them. Not the difference of two sums, which would

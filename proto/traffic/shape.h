@@ -10,6 +10,7 @@
 
 #include "proto/traffic/line_groups.h"
 #include "proto/traffic/pattern.h"
+#include "proto/traffic/traversal_savings.h"
 
 namespace tailor::traffic {
 
@@ -38,7 +39,8 @@ class Shape {
   double misses(double window) const;
   // The least that it fetches with `lines` lines for itself, whatever stays in them, unless somebody knows
   // the random numbers beforehand (7.2: optimal allocation; of repeated traversals a part stays, footnote 3).
-  // Falls with `lines`.
+  // Manegold's formulas are no such bound for random traversals and for partitions: they are those of the
+  // least recently used line. Falls with `lines`.
   double least_misses(double lines) const;
 
   // Of `fetched` lines, those that are read. The others are only overwritten (tables 7.1 and 7.2).
@@ -49,11 +51,14 @@ class Shape {
  private:
   double random_traversal_misses(double window) const;
   double items_beside(double lines) const;
+  double least_of_random_traversal(double lines) const;
+  double least_of_nested(double lines) const;
   bool covers_lines() const;
 
   Pattern pattern_;
   std::uint32_t line_bytes_;
   std::vector<LineGroup> groups_;
+  TraversalSavings savings_;  // kRandomTraversal
   double region_lines_ = 0;
   double footprint_ = 0;
   double accesses_ = 0;

@@ -62,13 +62,21 @@ class Engines:
             process.stdin.close()
 
 
-class Crowd(Engines):
+class Crowd:
     """Small processes that registered and do nothing."""
 
     def __init__(self, daemon, options):
-        self.processes = [subprocess.Popen([str(BUILD / "bench-programs/idle_engine")], stdin=subprocess.PIPE,
-                                           stdout=subprocess.DEVNULL, text=True, env={**os.environ, **daemon.env})
-                          for _ in range(options.crowd)]
+        # One pipe for all of them: with one for each, a thousand would need more descriptors than a shell allows.
+        stdin, self.open = os.pipe()
+        self.processes = [subprocess.Popen([str(BUILD / "bench-programs/idle_engine")], stdin=stdin, stdout=subprocess.DEVNULL,
+                                           env={**os.environ, **daemon.env}) for _ in range(options.crowd)]
+        os.close(stdin)
+
+    def end(self):
+        os.close(self.open)
+        for process in self.processes:
+            process.kill()
+            process.wait()
 
 
 def engines_of(state, daemon, options):

@@ -70,6 +70,26 @@ test("a change of the cost has its interval, and is none where too few samples s
   expect(/too few samples/.test(few) && !/than A/.test(few) && rowOfFew.includes("interval not known"), `${few} ${rowOfFew}`);
 });
 
+test("what is left out of a side is told, and no cost of a run where nobody knows how many runs there were", async () => {
+  const known = bundle.responses[`compare?a=${a}&b=${b}`];
+  const runs = { executions: 9, sampled: 2, left_out: 0, other_plans: 0, runs_unknown: 3, notes: ["5 executions are left out: the host was booted since then"] };
+  const said = async (more) => {
+    const server = await serve(bundle, (path) => (path === "compare" ? { ...known, executions: { a: 9, b: 1 }, runs: { a: runs, b: null }, ...more } : undefined));
+    const page = await open(browser, `${server.url}#/compare?a=fingerprint:9c1e&b=${b}&table=compare`);
+    await page.waitForSelector("#card-compare tbody tr");
+    const out = plain(await page.locator("main").innerText());
+    expect(page.wrong.length === 0, page.wrong.join("; "));
+    await page.close();
+    server.close();
+    return out;
+  };
+  const sure = await said({});
+  for (const part of ["3 of runs that were added up, not known how many, are left out", "5 executions are left out: the host was booted", "An execution of B cost"]) expect(sure.includes(part), `${part} is not in: ${sure}`);
+  const unsure = await said({ runs_unknown: true, growth: null });
+  expect(unsure.includes("how often each side ran its plan is not known"), unsure);
+  expect(!/An execution of B cost|cost of a run|too few samples/i.test(unsure), unsure);
+});
+
 test("a run leads to the comparison with all runs of its query, where somebody can be asked for it", async () => {
   const server = await serve(bundle);
   const page = await open(browser, `${server.url}#/execution/${a}`);

@@ -299,6 +299,8 @@ test("runs that an engine added up count each, and a run takes what it took", ()
   expect(Number.isNaN(meanElapsed({ executions: 2, elapsed_ns: { mean: 0, unknown: 2 } })), "of none it is known");
   expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5, unknown: 2 } }) === 5, "of one it is known");
   expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5 } }) === 5, "of all");
+  expect(Number.isNaN(meanElapsed({ executions: 3, running: 1, elapsed_ns: { mean: 0, unknown: 2 } })), "the third one runs");
+  expect(meanElapsed({ executions: 4, running: 1, elapsed_ns: { mean: 5, unknown: 2 } }) === 5, "one has ended");
   const none = { ...sum, added_runs: { ...sum.added_runs, runs: 0, failed: 0 } };
   expect(runsOf(none) === 0 && Number.isNaN(took(none)) && failureOf(none) === "", `${took(none)}`);
 });
@@ -383,6 +385,11 @@ test("the intervals of periods follow from the weights of the samples, and are n
     expect(unknown.a.known && !unknown.b.known && unknown.significant === null, `${unknown.b.low} to ${unknown.b.high}, ${unknown.significant}`);
     near(unknown.b.share, 0.55, "the share is known all the same");
   }
+  // Samples of one execution are alike: of a share of the executions they say less than their number.
+  const ofShare = join(first, { ...third, drawn: third.executions / 2 });
+  expect(ofShare.a.known && !ofShare.b.known && ofShare.significant === null, `${ofShare.b.low} to ${ofShare.b.high}, ${ofShare.significant}`);
+  near(ofShare.b.share, 0.55, "the share is known all the same");
+  expect(join(first, { ...third, drawn: third.executions }).b.known, "all are sampled");
 });
 
 test("the flame graph's leaves and own costs add up on every level", () => {

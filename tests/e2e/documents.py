@@ -93,7 +93,7 @@ TABLE = Table(
     by_options=[
         Entry("*", r"tailor (record|import|diff|sql|export|replay|rate)", "the name of a command that needs an argument"),
         Entry("*", r"tailor (record (-g|-q|-p|--|-- PROGRAM|--memory|--aggregate SECONDS|--marks all|--sample-executions 1/8|--max-overhead (P|1)%)( \.\.\.)?"
-                   r"|diff --(fail-if|json)|report --html|report --level line|report --pid PID --rules|import -)", "the value or the command is not said"),
+                   r"|diff --(fail-if|json)|report --html|report --bounds( SIZE --json)?|report --level line|report --pid PID --rules|import -)", "the value or the command is not said"),
         Entry("*", r"\./dev .*", SUITE),
         Entry("*", r"python3 tests/.*", "a measurement or a test of its own"),
         Entry("*", r"perf (?!report --sort|record -o -|record -k CLOCK_MONOTONIC_RAW --).*", "another tool's"),

@@ -163,6 +163,8 @@ ORDERS = """select o_orderkey,
   case when o_orderpriority = '1-URGENT' then 0 when o_orderpriority = '2-HIGH' then 1
        when o_orderpriority = '3-MEDIUM' then 2 when o_orderpriority = '4-NOT SPECIFIED' then 3 else 4 end
   from orders"""
+LATE_LINES = """select o_orderpriority, count(*) from orders, lineitem
+  where o_orderkey = l_orderkey and l_commitdate < l_receiptdate group by o_orderpriority order by o_orderpriority"""
 TPCH = f"""workflow tpch
 let keys = {int(6_000_000 * SCALE) + 64}
 udf "tpch.cc"
@@ -173,6 +175,7 @@ context counts i64[6]
 context revenue f64
 context has_late i32[keys]
 context by_priority i64[5]
+context late_lines i64[5]
 from lines
   filter is_set(early)
   reduce add_line(quantity, price, discount, tax) by kind into sums parallel combine add
@@ -189,7 +192,12 @@ from orders
   filter is_q4(key, quarter, has_late)
   reduce count() by priority into by_priority parallel combine add_counts
 end
-show sums, counts, revenue, by_priority
+from lines
+  filter is_set(late)
+  join orders on order = key
+  reduce count() by priority into late_lines parallel combine add_counts
+end
+show sums, counts, revenue, by_priority, late_lines
 """
 TPCH_FUNCTIONS = """
 #include <cstdint>
@@ -233,6 +241,8 @@ def check_tpch(folder):
     close(contexts["revenue"], [float(rows_of("--tpch", 6)[0][0])], "TPC-H 6")
     wanted = [int(row[-1]) for row in rows_of("--tpch", 4)]
     check(contexts["by_priority"] == wanted, f"TPC-H 4: {contexts['by_priority']}")
+    wanted = [int(row[-1]) for row in rows_of("-c", LATE_LINES)]
+    check(contexts["late_lines"] == wanted, f"a join: {contexts['late_lines']}")
 
 
 def check_errors(folder):

@@ -1,7 +1,7 @@
 """What SQL asks tailord, with something else in its place.
 
 Users without the right are refused before anybody is asked. Paths hold nothing but numbers and digits. Whatever answers, and
-however, a statement ends with rows or with an error that says why, and the session goes on.
+however, a statement ends with rows or with an error that says why, and the session goes on. One that waits can be cancelled.
 """
 import json
 import os
@@ -9,8 +9,9 @@ import re
 import socket
 import threading
 
-from pg_server import Listener, Server, Session, history_functions
+from pg_server import Server, Session, history_functions
 from tailor_env import check
+from told import Told
 
 QUESTIONS = ["select * from tailor_top()", "select * from tailor_executions()", "select * from tailor_changes()", "select * from tailor_plan(-5)",
              "select * from tailor_execution('0af7')", "select * from tailor_tables()"]
@@ -23,12 +24,12 @@ SOURCE = {"name": "cpu-clock", "unit": "ns_on_cpu"}
 TOP = {"total_cpu_ns": 8e6, "fingerprints": [
     {"fingerprint": "fffffffffffffffb", "name": "select", "text": "select ?", "executions": 7, "drawn": 7, "cpu_ns": 6e6,
      "samples": 6, "elapsed_ns": {"min": 1e6, "mean": 2e6, "max": 3e6}, "last_execution": "0af7"},
-    {"fingerprint": "tpch-3", "name": "of another engine", "text": "", "executions": 1, "cpu_ns": 2e6, "samples": 2,
+    {"fingerprint": "tpch-3", "name": "of another engine", "text": "", "executions": 1, "running": 0, "cpu_ns": 2e6, "samples": 2,
      "elapsed_ns": None, "last_execution": "1bf7"}]}
 LIST = {"executions": [
     {"id": "0af7", "engine": "PostgreSQL", "pid": 12, "labels": {"user": "ann", "database": "bank", "query_id": "-5"},
      "fingerprint": "fffffffffffffffb", "plan_name": "select ?", "began_ms": 0.0, "running": False, "elapsed_ns": 2e6, "drawn": True,
-     "cpu_ns": 1e6, "samples": 1, "rows": 3, "error": "", "added_runs": {"runs": 4}},
+     "cpu_ns": 1e6, "samples": 1, "rows": 3, "error": "", "added_runs": {"runs": 4, "failed": 1, "elapsed_ns": {"min": 1e5, "mean": 25e4, "max": 6e5}}},
     {"id": "1bf7", "engine": "weft", "pid": 13, "labels": {}, "fingerprint": "tpch-3", "plan_name": "q", "began_ms": 0.0,
      "running": False, "cpu_ns": 1e6, "samples": 1, "rows": None, "error": ""}]}
 
@@ -37,7 +38,7 @@ CHANGES = {"plan_changes": [{"fingerprint": "fffffffffffffffb", "before": {**LIS
 
 
 def good(body):
-    text = json.dumps(body, separators=(",", ":")).encode()
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCONTENT-LENGTH: %d\r\n\r\n" % len(text) + text
 
 
@@ -74,9 +75,11 @@ def reads_answers(answerer, session):
     check(top == ["-5|select ?|7|7|6|0.75|6|2|3|0af7", "|of another engine|1||2|0.25|2|||1bf7"], f"tailor_top: {top}")
     check(answerer.asked[-1].startswith("GET /api/v1/fingerprints?since=-7200s&limit=9&order=cpu HTTP/1.1\r\n"), answerer.asked[-1])
     listed = rows(LIST, "select execution, pid, datname, usename, query_id, query, runs, elapsed_ms, cpu_ms, rows from tailor_executions()")
-    check(listed == ["0af7|12|bank|ann|-5|select ?|4|2|1|3"], f"tailor_executions: {listed}")
-    changes = rows(CHANGES, "select query_id, query, datname, usename, before_execution, after_execution, after_cpu_ms from tailor_changes()")
-    check(changes == ["-5|select ?|bank|ann|00aa|0af7|1"], f"tailor_changes: {changes}")
+    check(listed == ["0af7|12|bank|ann|-5|select ?|4|0.25|1|3"], f"tailor_executions: {listed}")
+    changes = rows(CHANGES, "select query_id, query, datname, usename, before_execution, after_execution, after_runs, after_elapsed_ms, after_cpu_ms "
+                            "from tailor_changes()")
+    check(changes == ["-5|select ?|bank|ann|00aa|0af7|4|0.25|1"], f"tailor_changes: {changes}")
+    says_what_is_not_known(rows)
     expected = ["1|Aggregate|0.25|0.2|0.3|10.5|2|1||100", "3|  Seq Scan on t|0.75|0.7|0.8|30|6||7.5|"]
     plan = rows({"runs": {"operators": OPERATORS, "source": SOURCE}}, "select * from tailor_plan(-5)")
     check(plan == expected, f"tailor_plan: {plan}")
@@ -89,6 +92,23 @@ def reads_answers(answerer, session):
     events = rows({"plans": [{"operators": OPERATORS[:1]}], "source": {"unit": "events"}}, "select cpu_ms is null from tailor_execution('0af7')")
     check(events == ["t"], f"events are no time: {events}")
     check(rows({"plans": [], "source": SOURCE}, "select * from tailor_execution('0af7')") == [], "a plan without nodes")
+
+
+def says_what_is_not_known(rows):
+    """Nothing, where nobody knows how many runs share an execution, or none of them has ended."""
+    one = {**LIST["executions"][0], "elapsed_ns": 9e9}
+    shared = one.pop("added_runs")
+    labels = {**one["labels"], "runs": "short runs of this plan, added up"}
+    cases = [(one, "1|9000|0"), ({**one, "error": "x"}, "1|9000|1"), ({**one, "added_runs": shared, "labels": labels}, "4|0.25|1"),
+             ({**one, "added_runs": {**shared, "runs": 0, "failed": 0}}, "0||0"), ({**one, "runs_unknown": True, "labels": labels}, "||")]
+    running = {key: value for key, value in one.items() if key != "elapsed_ns"} | {"running": True}
+    cases += [(running, "1||"), ({**running, "labels": labels}, "||")]
+    for execution, expected in cases:
+        said = rows({"executions": [execution]}, "select runs, elapsed_ms, failed from tailor_executions()")
+        check(said == [expected], f"runs of {execution}: {said}")
+    for query, expected in (({"running": 7}, "|"), ({"running": 6}, "2|3"), ({"elapsed_ns": {**TOP["fingerprints"][0]["elapsed_ns"], "unknown": 7}}, "|")):
+        said = rows({**TOP, "fingerprints": [{**TOP["fingerprints"][0], **query}]}, "select mean_ms, max_ms from tailor_top()")
+        check(said == [expected], f"times of {query}: {said}")
 
 
 def reads_waits(rows):
@@ -186,6 +206,73 @@ def survives_any_answer(answerer, session):
     check(session.sql("select count(*) from tailor_top()") == ["2"], "after all of these the session goes on")
 
 
+def ends_what_short_runs_share(answerer, server, told):
+    """It would go on, and the daemon would wait for more of it. The rows come from what is written then."""
+    answerer.answer = good({"running": False, "plans": [{"operators": OPERATORS}], "source": SOURCE})
+    with Session(server) as session:
+        session.sql("set tailor.short_run = '1h'; set application_name = 'short'")
+        for _ in range(3):
+            session.sql("select 7 as often")
+        name = session.sql("select 7 as often; select tailor_last_execution()")[1]
+        session.sql("select 7 as often")
+        check(session.sql("select count(*) from tailor_last_cost()") == ["2"], "short runs have a cost")
+        shared = told.first(lambda each: each.ended and each.labels.get("application") == "short" and "runs" in each.labels
+                            and each.began_as == "select ? as often", "that short runs share")
+        check(f"/executions/{name}/" in answerer.asked[-1], f"it is asked for by its name: {answerer.asked[-1]}")
+        # The first run has its own, as nothing is known of its plan.
+        check(shared.added_runs().runs == 4, f"the runs before it are told: {shared.added_runs()}")
+
+
+def waits_in_a_queue(server):
+    """Where so many ask that none more is taken, a statement waits, as it does for an answer. Both can be cancelled."""
+    path = server.folder / "busy.sock"
+    with socket.socket(socket.AF_UNIX) as busy, Session(server) as session:
+        busy.bind(str(path))
+        os.chmod(path, 0o777)
+        busy.listen(0)
+        session.sql(f"set tailor.http_socket = '{path}'; set statement_timeout = '300ms'")
+        waiting = []
+        for what in ("for an answer", "to be taken"):
+            said = "\n".join(session.sql("select * from tailor_top()"))
+            check("canceling statement" in said, f"it waits {what}: {said}")
+            while what == "for an answer" and fills(path, waiting):
+                pass
+        check(session.sql("set statement_timeout = 0; select 1") == ["1"], "and the session goes on")
+        for each in waiting:
+            each.close()
+
+
+def fills(path, waiting):
+    """Whether one more could connect. It is put into `waiting`."""
+    one = socket.socket(socket.AF_UNIX)
+    one.setblocking(False)
+    waiting.append(one)
+    try:
+        one.connect(str(path))
+    except BlockingIOError:
+        return False
+    return True
+
+
+def has_a_mark_for_other_letters(answerer, server):
+    """A name that the database's encoding does not have, and the character that jsonb does not take, hide nobody else's rows."""
+    def queries(session, name):
+        answerer.answer = good({**TOP, "fingerprints": [{**TOP["fingerprints"][1], "name": name}, TOP["fingerprints"][0]]})
+        return session.sql("select query from tailor_top() order by query_id nulls first")
+    with Session(server) as session:
+        check(queries(session, "a\0b \\u0000") == ["a?b \\u0000", "select ?"], "a zero in a name")
+    if not server.sql("select convert('x', 'LATIN1', 'UTF8')", fails=True):
+        print("not looked at: databases in other encodings, as this server was installed without its conversions")
+        return
+    server.sql("create database latin encoding 'LATIN1' locale 'C' template template0")
+    with Session(server, "-d", "latin") as session:
+        session.sql(history_functions() + "set client_encoding = 'UTF8'")
+        said = [queries(session, "é 日本")]
+        answerer.answer = good(TOP).replace(b"of another", b"of \xff\xfeother")
+        said.append(session.sql("select count(*) from tailor_top()"))
+    check(said == [["é ??", "select ?"], ["2"]], f"letters that a database does not have: {said}")
+
+
 def names_its_database(answerer, server):
     server.sql("create database \"o'dd ä&%\"")
     with Session(server, "-d", "o'dd ä&%") as session:
@@ -212,7 +299,7 @@ def main():
     server.settings["tailor.http_socket"] = server.folder / "http.sock"
     with server:
         answerer = Answerer(server.folder / "http.sock")
-        Listener(server.agent)
+        told = Told(server.agent)
         server.sql("create role asker login; create role watcher login in role pg_read_all_stats;" + history_functions())
         with Session(server) as session:
             reads_answers(answerer, session)
@@ -220,7 +307,10 @@ def main():
             survives_any_answer(answerer, session)
         refuses_others(answerer, server)
         shows_everybody_their_own(answerer, server)
+        ends_what_short_runs_share(answerer, server, told)
+        has_a_mark_for_other_letters(answerer, server)
         names_its_database(answerer, server)
+        waits_in_a_queue(server)
         says_what_is_missing(server)
 
 

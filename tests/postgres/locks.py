@@ -2,7 +2,7 @@
 
 A session keeps a row, a second one keeps another row and waits for the first, a third one waits for the second. The second one's execution
 must name the first session, which runs no statement meanwhile, and no other. The third one's must name the second one and its execution.
-No time may lie outside of the execution. A build that names the neighbour of each holder must fail. Without the watch nothing is said.
+While they wait, `tailor top` must show them as a tree. No time may lie outside of the execution. A build that names another process must fail. Without the watch nothing is said.
 """
 import json
 import threading
@@ -15,9 +15,8 @@ if reason := sampling_denied():
     skip(reason)
 
 SETTINGS = {"tailor.short_run": "0", "tailor.watch_locks": "on"}
-# In this order in the table: whoever changes both has the first row before it waits for the second.
+# In this order in the table: a session that changes both has the first row before it waits for the second.
 SETUP = "create table t (a int, b int); insert into t values (2, 0), (1, 0);"
-LONGEST = 32  # s
 
 
 class Blocked:
@@ -45,8 +44,20 @@ def listed(daemon, execution):
     return next((row for row in rows if row["id"] == execution and not row["running"]), None)
 
 
-def held_up(daemon, server, seconds):
-    """(pid that holds, pid in the middle, its row in the list, the row of the last one) after a wait of some seconds"""
+def live(daemon):
+    """The lines of `tailor top` below "waiting for locks"."""
+    lines = daemon.tailor("top", "--once", expect=None).splitlines()
+    return lines[lines.index("waiting for locks") + 1:] if "waiting for locks" in lines else []
+
+
+def is_tree(lines, holder):
+    """Whether the holder is there, below it a statement that waits for it, and below that the one that waits for this one."""
+    starts = (f"  process {holder}, which runs no execution", "    ", "      ")
+    return len(lines) == 3 and all(line.startswith(start) and not line[len(start)].isspace() for line, start in zip(lines, starts))
+
+
+def held_up(daemon, server, while_they_wait):
+    """(pid that holds, pid in the middle, its row in the list, the row of the last one)"""
     with Session(server) as first, Session(server) as second, Session(server) as third:
         holder = int(first.sql("select pg_backend_pid()")[0])
         first.sql("begin")
@@ -56,7 +67,7 @@ def held_up(daemon, server, seconds):
         wait_for("the second session waits", lambda: waits(server, middle.pid))
         last = Blocked(third, "update t set b = b + 1 where a = 2")
         wait_for("the third session waits", lambda: waits(server, last.pid))
-        threading.Event().wait(seconds)  # the watch looks some times a second, and says nothing where it sees nothing
+        while_they_wait(holder)
         first.sql("commit")
         middle_execution = middle.execution()
         second.sql("commit")
@@ -64,16 +75,6 @@ def held_up(daemon, server, seconds):
     for execution in (middle_execution, last_execution):
         wait_for("the execution is listed", lambda: listed(daemon, execution))
     return holder, middle.pid, listed(daemon, middle_execution), listed(daemon, last_execution)
-
-
-def long_enough(daemon, server):
-    """The same of a wait that is long enough to be seen, on this host."""
-    seconds = 1
-    while True:
-        seen = held_up(daemon, server, seconds)
-        if all(row.get("blockers") for row in seen[2:]) or seconds >= LONGEST:
-            return seen
-        seconds *= 2
 
 
 def names_right(seen):
@@ -88,16 +89,18 @@ with Daemon(frequency=99) as daemon:
     measuring(daemon)
     with Server(agent=daemon.socket, settings=SETTINGS) as server:
         server.sql(SETUP)
-        seen = long_enough(daemon, server)
+        seen = held_up(daemon, server, lambda holder: wait_for("tailor top shows the tree", lambda: is_tree(live(daemon), holder)))
         check(names_right(seen), f"who held whom: {seen[0]} holds {seen[1]}: {[row.get('blockers') for row in seen[2:]]}")
         for row in seen[2:]:
             check(all(0 <= each["from_ns"] <= each["to_ns"] <= row["elapsed_ns"] for each in row["blockers"]), "while it waited")
             check(row["blockers_left_out"] == 0, "and nobody is left out")
-        text = daemon.tailor("report", seen[2]["id"], expect=None)
-        check(not text or "It waited for locks that others held" in text, "the report says it, if the execution has samples")
+        text = daemon.tailor("report", seen[3]["id"], expect=None)  # it may have no sample
+        check("It waited for locks that others held" in text, f"the report says it: {text}")
+        check(f"\n  process {seen[1]} " in text and f"\n    process {seen[0]} " in text, f"as a tree, with what the holder waited for: {text}")
     with Server(agent=daemon.socket, settings={**SETTINGS, "tailor.watch_locks": "off"}) as server:
         server.sql(SETUP)
-        check(not any(row.get("blockers") for row in held_up(daemon, server, 1)[2:]), "without the watch nothing is said")
+        check(not any(row.get("blockers") for row in held_up(daemon, server, lambda _: threading.Event().wait(1))[2:]), "without the watch nothing is said")
     with Server(agent=daemon.socket, settings=SETTINGS, library=TWINS / "wrong_holders") as server:
         server.sql(SETUP)
-        check(not names_right(held_up(daemon, server, 2)), "the twin is found out")
+        seen = held_up(daemon, server, lambda _: wait_for("tailor top shows waits", lambda: len(live(daemon)) >= 3))
+        check(all(row.get("blockers") for row in seen[2:]) and not names_right(seen), "the twin names a process, and is found out")

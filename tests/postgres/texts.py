@@ -90,6 +90,10 @@ def pieces_are_one(told, session):
     check(len(ran) == 1 and ran[0].ended, f"a cursor that is fetched in pieces is one execution: {len(ran)}")
 
 
+# A number in the conditions below. The scanner takes the number of a subplan for one, too.
+LITERAL = r"\b\d+\b"
+
+
 def conditions_of(session, query):
     """Those that EXPLAIN prints, one by one."""
     return sorted(line.strip() for line in session.sql(f"explain (costs off) {query}") if re.match(r" *(Filter|Join Filter|[A-Z]\w+ Cond): ", line))
@@ -101,11 +105,20 @@ def conditions_are_an_option(told, session):
         check(len(ran) == 1, f"{query}: {ran}")
         return sorted(part for each in ran[0].plan.conditions for part in each.split("; "))
     check(told_of("select count(*) from t where a > 17 and b <> 23") == [], "without the setting no condition is told")
-    session.sql("set tailor.conditions = on")
+    told.of(session, lambda: session.sql("create temp table keyed as select a from big; create index on keyed (a); analyze keyed"))
+    session.sql("set tailor.conditions = on; set enable_hashjoin = off; set enable_mergejoin = off; set enable_bitmapscan = off")
+    # What a condition takes from above: the other table's column, the recursion's table, and what a subplan is given.
+    for query in ("select count(*) from t x join keyed y on y.a = x.b where x.a < 5",
+                  "with recursive r as (select 1 as n union all select n + 1 from r where n < 9) select count(*) from r where n > 3",
+                  "select count(*) from t x where x.a < (select max(y.a) from keyed y where y.a <= x.b)"):
+        expected = conditions_of(session, query)
+        said = told_of(query)
+        check(len(expected) >= 2 and said == [re.sub(LITERAL, "?", each) for each in expected], f"conditions of several nodes: {said}, {expected}")
+    session.sql("reset enable_hashjoin; reset enable_mergejoin; reset enable_bitmapscan")
     for query in ("select sum(b) from t where a > 17 and b <> 23", "select max(x.b) from t x join big y on x.a = y.b where x.b > 31"):
         expected = conditions_of(session, query)
         said = told_of(query)
-        check(expected and said == [re.sub(r"\b\d+\b", "?", each) for each in expected], f"conditions without literals: {said}, {expected}")
+        check(expected and said == [re.sub(LITERAL, "?", each) for each in expected], f"conditions without literals: {said}, {expected}")
     session.sql("set tailor.query_text = full")
     query = "select min(b) from t where a > 19 and b <> 29"
     said = told_of(query)

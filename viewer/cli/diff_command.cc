@@ -47,6 +47,10 @@ Result<serve::View> open_side(const DiffOptions& options, const std::string& tex
   if (were_chosen && others->left_out > 0)
     warn(fmt::format("{}: {} of {} executions ran other plans and are left out", text, others->left_out,
                      others->all));
+  if (others->runs_unknown > 0)
+    warn(fmt::format(
+        "{}: {} of {} executions are left out: runs were added up in them, and it is not known how many",
+        text, others->runs_unknown, others->all));
   return view;
 }
 

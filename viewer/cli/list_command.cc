@@ -158,6 +158,13 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
   return out;
 }
 
+// Where a share of the executions is sampled, nobody knows what the others cost.
+std::string cost_text(double cpu_ns, std::uint64_t drawn, std::uint64_t executions,
+                      const Terminal& terminal) {
+  const std::string text = duration(cpu_ns);
+  return drawn < executions ? at_least(text, terminal.ascii) : text;
+}
+
 double mean_elapsed(const store::RunSum& runs) {
   if (runs.timed() == 0) return 0;
   return static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.timed());
@@ -183,13 +190,13 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
       terminal.dim("Samples deleted: sums of the executions that ended in the hour, or the day of old ones") +
       "\n" + table.heading();
   for (const serve::GoneRow& row : gone.rows) {
-    out +=
-        table.row({query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
-                   escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions),
-                   grouped(row.runs.failed), row.runs.timed() == 0 ? "?" : duration(mean_elapsed(row.runs)),
-                   duration(store::to_number(row.cpu.weight)),
-                   grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
-                  query_text(row.names.name, row.names.text, terminal.ascii));
+    out += table.row(
+        {query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
+         escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions), grouped(row.runs.failed),
+         row.runs.timed() == 0 ? "?" : duration(mean_elapsed(row.runs)),
+         cost_text(store::to_number(row.cpu.weight), row.runs.sampled(), row.runs.executions, terminal),
+         grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
+        query_text(row.names.name, row.names.text, terminal.ascii));
   }
   const char* more = "... more, older ones (--limit, --until, or tailor report --by hour)";
   return gone.more ? out + terminal.dim(more) + "\n" : out;
@@ -258,9 +265,7 @@ std::string render_groups(const std::vector<serve::ExecutionGroup>& groups, serv
     out += table.row(
         {query::local_time(group.last_wall_ns, now_ns), grouped(group.executions), grouped(group.failed),
          group.ended == 0 ? "?" : duration(group.elapsed_ns / static_cast<double>(group.ended)),
-         group.drawn < group.executions ? at_least(duration(group.cpu_ns), terminal.ascii)
-                                        : duration(group.cpu_ns),
-         grouped(group.samples)},
+         cost_text(group.cpu_ns, group.drawn, group.executions, terminal), grouped(group.samples)},
         group.name.empty() ? fmt::format("(no {} is known)", serve::name_of(by))
                            : escape_line(group.name, terminal.ascii));
   }
@@ -282,7 +287,8 @@ std::string render_no_group(const std::vector<serve::ExecutionGroup>& groups, co
   const std::string text = fmt::format(
       "Samples deleted: {}{} executions from {} on, with {} of CPU time, are in no {} here (tailor list)",
       gone.more ? "more than " : "", grouped(gone.executions), query::local_time(gone.from_ns, now_ns),
-      duration(store::to_number(gone.cpu.weight)), serve::name_of(by));
+      cost_text(store::to_number(gone.cpu.weight), gone.drawn, gone.executions, terminal),
+      serve::name_of(by));
   return out + terminal.dim(text) + "\n";
 }
 

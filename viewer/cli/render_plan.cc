@@ -305,16 +305,33 @@ std::string runs_part(const profile::ExecutionRecord& execution) {
   return out;
 }
 
-// Execution facts, where the report is about one.
-std::string execution_line(const query::Profile& profile, const query::PlanPart& part,
-                           const Terminal& terminal) {
-  if (part.executions > 1) return "";
-  std::optional<profile::ExecutionRecord> only;
-  for (const profile::ExecutionRecord& e : profile.executions()) {
-    if (e.process != part.process || e.plan != part.plan) continue;
-    if (only) return "";
-    only = e;
+// The one execution of the plan that the report is about; nothing: there are several, or nobody knows. A
+// profile from a store has others that ran at the same time.
+std::optional<profile::ExecutionRecord> only_execution(const query::Profile& profile,
+                                                       const query::PlanReport& report,
+                                                       const query::PlanPart& part) {
+  if (part.executions > 1) return std::nullopt;
+  const auto is_of_plan = [&](const profile::ExecutionRecord& each) {
+    return each.process == part.process && each.plan == part.plan;
+  };
+  if (report.execution) {
+    const profile::ExecutionRecord* asked =
+        profile.execution(report.execution->first, report.execution->second);
+    return asked != nullptr && is_of_plan(*asked) ? std::optional(*asked) : std::nullopt;
   }
+  std::optional<profile::ExecutionRecord> only;
+  for (const profile::ExecutionRecord& each : profile.executions()) {
+    if (!is_of_plan(each)) continue;
+    if (only) return std::nullopt;
+    only = each;
+  }
+  return only;
+}
+
+// Execution facts, where the report is about one.
+std::string execution_line(const query::Profile& profile, const query::PlanReport& report,
+                           const query::PlanPart& part, const Terminal& terminal) {
+  const auto only = only_execution(profile, report, part);
   if (!only) return "";
   std::string out;
   for (const auto& [key, value] : only->labels) {
@@ -333,6 +350,20 @@ std::string execution_line(const query::Profile& profile, const query::PlanPart&
          blockers_section(profile, *only, terminal);
 }
 
+// Who held up the execution that was asked for, where no plan of the report is its plan: it did nothing but
+// wait.
+std::string waited_section(const query::Profile& profile, const query::PlanReport& report,
+                           const Terminal& terminal) {
+  if (!report.execution) return "";
+  const profile::ExecutionRecord* asked =
+      profile.execution(report.execution->first, report.execution->second);
+  const bool is_told = std::ranges::any_of(report.plans, [&](const query::PlanPart& part) {
+    return only_execution(profile, report, part).has_value();
+  });
+  const std::string text = asked == nullptr || is_told ? "" : blockers_section(profile, *asked, terminal);
+  return text.empty() ? "" : text + "\n";
+}
+
 }  // namespace
 
 std::string render(const query::Profile& profile, const query::PlanReport& report, const Terminal& terminal) {
@@ -346,11 +377,12 @@ std::string render(const query::Profile& profile, const query::PlanReport& repor
   const CostTable table(profile, report, terminal);
   for (const query::PlanPart& part : report.plans) {
     out += plan_heading(profile, report, part.process, part.plan, part.name, terminal);
-    out += execution_line(profile, part, terminal);
+    out += execution_line(profile, report, part, terminal);
     out += "\n" + operators_section(report, part, table) + beside_line(report, part, terminal) + "\n";
     const std::string pipelines = pipelines_section(part, table);
     if (!pipelines.empty()) out += pipelines + "\n";
   }
+  out += waited_section(profile, report, terminal);
   out += sum_section(report, table) + "\n" + off_cpu_section(report, terminal) +
          quality_section(profile, report, terminal);
   const std::string base =

@@ -30,17 +30,6 @@ std::string_view shade(double part, bool ascii) {
   return (ascii ? kAscii : kShades)[static_cast<std::size_t>(level)];
 }
 
-// "1.5 MiB"
-std::string bytes_text(double bytes) {
-  static constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
-}
-
 // Time from left to right, addresses from the bottom up, a shade for the number of accesses.
 std::string picture(const query::MemoryPoints& points, std::int32_t region, TimeNs from, TimeNs to,
                     const Terminal& terminal) {

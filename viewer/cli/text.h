@@ -48,6 +48,8 @@ std::string duration(double ns);
 std::string percent(double share);
 // "≥ 1.23 s", in ASCII "> 1.23 s": what is known of it, and nobody knows whether there is more.
 std::string at_least(const std::string& text, bool ascii);
+// "812 B", "1.5 MiB".
+std::string bytes_text(double bytes);
 // "12,345".
 std::string grouped(std::uint64_t number);
 

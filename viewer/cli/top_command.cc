@@ -12,6 +12,7 @@
 #include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
+#include "viewer/cli/held_up.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/runs_of_query.h"
 #include "viewer/cli/text.h"
@@ -71,22 +72,11 @@ class Top {
     auto answer = ask();
     if (!answer) return answer.error();
     queries = top_queries(*answer);
-    serve::ExecutionFilter filter;
-    filter.since_ns = since_ns();
-    filter.ran_since = true;
-    std::vector<store::ExecutionRow> newest;
-    const auto take = [&newest](store::ExecutionRow row) {
-      newest.push_back(std::move(row));
-      return newest.size() < kMostExecutions;
-    };
-    if (Status read = service_.visit(filter, serve::Access::everything(), Stop(), take); !read) return read;
-    executions_ = std::move(newest);
-    return Ok{};
+    return find_held_up();
   }
 
-  // Those of the executions that wait for a lock now.
   std::vector<std::string> held_up(const Terminal& terminal) const {
-    return held_up_lines(executions_, query::wall_clock_ns(), terminal);
+    return held_up_lines(held_up_, query::wall_clock_ns(), terminal);
   }
 
   // The list is of what the store knows beside the samples: whether these are damaged has to be looked for.
@@ -139,10 +129,24 @@ class Top {
         std::chrono::duration_cast<std::chrono::nanoseconds>(now - window).count());
   }
 
-  static constexpr std::size_t kMostExecutions = 1000;  // the newest
+  // Of the executions in the window, however many there are.
+  Status find_held_up() {
+    serve::ExecutionFilter filter;
+    filter.since_ns = since_ns();
+    filter.ran_since = true;
+    held_up_.clear();
+    return service_.visit(filter, serve::Access::everything(), Stop(), [&](store::ExecutionRow row) {
+      if (!may_be_held_up(row)) return true;
+      row.record.labels.clear();  // they may be long
+      held_up_.push_back(std::move(row));
+      return held_up_.size() < kMostHeldUp;
+    });
+  }
+
+  static constexpr std::size_t kMostHeldUp = 1000;
 
   const TopOptions& options_;
-  std::vector<store::ExecutionRow> executions_;
+  std::vector<store::ExecutionRow> held_up_;
   const std::string directory_;
   std::string damage_;
   std::unique_ptr<serve::Library> library_;

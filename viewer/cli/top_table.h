@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "daemon/query/json/json_parts.h"
-#include "daemon/store/catalogue.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
@@ -31,10 +30,5 @@ std::vector<TopQuery> top_queries(const query::Json& answer);
 // A line for the heading, then one for each query; cut to the width. Without colours: the screen has its own.
 std::vector<std::string> top_lines(const std::vector<TopQuery>& queries, double window_ns, TopOrder order,
                                    const Terminal& terminal);
-
-// A line for each execution that waits for a lock now, as far as was seen, and who holds it; the longest wait
-// first, and at most a few. `now_wall_ns`: CLOCK_REALTIME.
-std::vector<std::string> held_up_lines(const std::vector<store::ExecutionRow>& rows,
-                                       std::uint64_t now_wall_ns, const Terminal& terminal);
 
 }  // namespace tailor::cli

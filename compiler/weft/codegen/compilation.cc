@@ -18,6 +18,9 @@ namespace {
 constexpr LevelIndex kOperatorLevel = 0;
 constexpr LevelIndex kTaskLevel = 1;
 
+// Of a task: a daemon refuses a plan with more (docs/registration-api.md).
+constexpr std::size_t kMostAccesses = 4096;
+
 // Cycles between two readings of the counter with nothing in between: what a reading itself costs the section
 // that it ends. The median, since some readings are interrupted.
 std::uint64_t cost_of_reading() {
@@ -150,6 +153,13 @@ ComponentId Compilation::add_task(std::string name, std::string kind,
                                   std::vector<tagging::Attribute> attributes) {
   return to_tasks_.emit(
       {.name = std::move(name), .kind = std::move(kind), .attributes = std::move(attributes)});
+}
+
+void Compilation::add_access(ComponentId task, v1::Access access) {
+  std::vector<v1::Access>& accesses = dictionary_.describe(kTaskLevel, task).accesses;
+  if (accesses.size() >= kMostAccesses) return;
+  access.set_pipeline(current_pipeline_);
+  accesses.push_back(std::move(access));
 }
 
 void Compilation::run_task(ComponentId task, const std::function<void()>& generate) {

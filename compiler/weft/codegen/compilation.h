@@ -21,6 +21,7 @@
 #include "compiler/weft/codegen/row_layout.h"
 #include "compiler/weft/codegen/value_scopes.h"
 #include "compiler/weft/storage/database.h"
+#include "tailor/v1/dictionary.pb.h"
 
 namespace tailor::weft {
 
@@ -66,6 +67,8 @@ class Compilation {
   void consume(Translator& from);
   // Registers a task of the active operator.
   ComponentId add_task(std::string name, std::string kind, std::vector<tagging::Attribute> attributes = {});
+  // Tells the profiler what a task does with memory in the pipeline whose function is being generated.
+  void add_access(ComponentId task, v1::Access access);
   // Generates code on behalf of a task.
   void run_task(ComponentId task, const std::function<void()>& generate);
 

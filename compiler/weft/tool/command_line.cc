@@ -229,6 +229,10 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
     if (out.data.empty()) return invalid("load-csv needs --data FOLDER, where the table goes");
   } else if (compile->parsed()) {
     out.command = CommandLine::Command::kCompileWorkflow;
+    if (!out.workflow.settings.empty())
+      return invalid(
+          "--set is for running a workflow: what 'workflow compile' keeps has its constants as they are "
+          "written, and takes --set when it runs");
   } else if (flow->parsed()) {
     out.command = CommandLine::Command::kWorkflow;
     if (out.workflow.file.empty())
@@ -248,6 +252,8 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
   } else if (!out.queries.empty()) {
     out.command = CommandLine::Command::kRun;
   }
+  if (out.workflow.file.empty() && !out.workflow.settings.empty())
+    return invalid("--set is for workflows: weft workflow FILE --set NAME=NUMBER");
   return out;
 }
 

@@ -41,15 +41,15 @@ int report(const Error& error) {
   return 1;
 }
 
-// Starts the profiling agent.
-void start_agent(tailor::jit::TagStrategy tags) {
+// Starts the profiling agent. `may_leave_out`: the executions of this process can do without their tags.
+void start_agent(tailor::jit::TagStrategy tags, bool may_leave_out) {
   tailor_agent_options options{};
   options.size = sizeof(options);
   options.engine_name = "weft";
   options.engine_version = TAILOR_VERSION;
   options.tag_strategy = static_cast<std::uint32_t>(tags);
   if (tailor_agent_start(&options) != 0) return;
-  (void)tailor_execution_tag_strategy(0);  // we ask, from the first execution on
+  if (may_leave_out) (void)tailor_execution_tag_strategy(0);  // we ask, from the first execution on
   tailor_thread_register("weft");
 }
 
@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   std::signal(SIGINT, cancel_query);
-  start_agent(command->tags);
+  start_agent(command->tags, command->workflow.file.empty());  // a workflow is compiled in one way alone
   int code = 0;
   {
     WorkScope session(EngineWork::kSession);  // what has no scope of its own: tables and queries going away

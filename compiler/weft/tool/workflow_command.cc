@@ -66,8 +66,8 @@ Status run_workflow_command(const CommandLine& command, jit::Jit& jit, CodeNames
   settings.tags = command.tags;
   settings.lineage = command.lineage;
   settings.observer = names.wanted() ? &names : nullptr;
-  auto compiled =
-      workflow::CompiledWorkflow::make(std::move(loaded->opened.workflow), loaded->images, jit, settings);
+  auto compiled = workflow::CompiledWorkflow::make(std::move(loaded->opened.workflow),
+                                                   std::move(loaded->images), jit, settings);
   if (!compiled.ok()) return compiled.error();
   if (command.timing) {
     fmt::print(stderr, "{}: generated in {:.2f} ms, compiled in {:.2f} ms\n", name,
@@ -115,8 +115,8 @@ Status explain_workflow_levels(const CommandLine& command, jit::Jit& jit) {
   settings.level = command.level;
   settings.tags = command.tags;
   settings.observer = &seen;
-  auto compiled =
-      workflow::CompiledWorkflow::make(std::move(loaded->opened.workflow), loaded->images, jit, settings);
+  auto compiled = workflow::CompiledWorkflow::make(std::move(loaded->opened.workflow),
+                                                   std::move(loaded->images), jit, settings);
   if (!compiled.ok()) return compiled.error();
   auto text = levels_json(seen.plan, seen.code);
   if (!text.ok()) return text.error();

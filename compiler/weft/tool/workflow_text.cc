@@ -23,8 +23,8 @@ bool is_whole(workflow::Scalar scalar) {
 }
 
 std::string value_text(const workflow::ContextValues& context, std::size_t index) {
-  const double value = context.real(index);
-  return is_whole(context.scalar) ? fmt::format("{:.0f}", value) : fmt::format("{:.10g}", value);
+  if (is_whole(context.scalar)) return fmt::format("{}", context.whole(index));
+  return fmt::format("{:.10g}", context.real(index));
 }
 
 std::string context_text(const workflow::ContextValues& context) {

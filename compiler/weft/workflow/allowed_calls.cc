@@ -124,6 +124,7 @@ bool is_allowed_intrinsic(llvm::Intrinsic::ID id) {
     case Intrinsic::memset:
     // What only LLVM listens to.
     case Intrinsic::assume:
+    case Intrinsic::dbg_assign:
     case Intrinsic::dbg_declare:
     case Intrinsic::dbg_label:
     case Intrinsic::dbg_value:
@@ -135,6 +136,30 @@ bool is_allowed_intrinsic(llvm::Intrinsic::ID id) {
     case Intrinsic::lifetime_end:
     case Intrinsic::lifetime_start:
     case Intrinsic::objectsize:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool calls_math(llvm::Intrinsic::ID id) {
+  namespace Intrinsic = llvm::Intrinsic;
+  switch (id) {
+    case Intrinsic::acos:
+    case Intrinsic::asin:
+    case Intrinsic::atan:
+    case Intrinsic::cos:
+    case Intrinsic::cosh:
+    case Intrinsic::exp:
+    case Intrinsic::exp2:
+    case Intrinsic::log:
+    case Intrinsic::log10:
+    case Intrinsic::log2:
+    case Intrinsic::pow:
+    case Intrinsic::sin:
+    case Intrinsic::sinh:
+    case Intrinsic::tan:
+    case Intrinsic::tanh:
       return true;
     default:
       return false;

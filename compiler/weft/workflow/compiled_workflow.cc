@@ -12,15 +12,28 @@
 namespace tailor::weft::workflow {
 
 Result<std::unique_ptr<CompiledWorkflow>> CompiledWorkflow::make(Workflow workflow,
-                                                                 std::span<const UdfImage> images,
-                                                                 jit::Jit& jit,
+                                                                 std::vector<UdfImage> images, jit::Jit& jit,
                                                                  const WorkflowSettings& settings) {
-  std::unique_ptr<CompiledWorkflow> made(new CompiledWorkflow(std::move(workflow), settings));
-  if (Status status = made->generate(images, jit); !status.ok()) return std::move(status).error();
+  std::unique_ptr<CompiledWorkflow> made(
+      new CompiledWorkflow(std::move(workflow), std::move(images), jit, settings));
+  if (Status status = made->generate(); !status.ok()) return std::move(status).error();
   return made;
 }
 
-Status CompiledWorkflow::generate(std::span<const UdfImage> images, jit::Jit& jit) {
+Result<const CompiledWorkflow*> CompiledWorkflow::without_tags() const {
+  if (settings_.tags == jit::TagStrategy::kNone) return this;
+  const std::lock_guard lock(untagged_mutex_);
+  if (untagged_ == nullptr) {
+    WorkflowSettings settings = settings_;
+    settings.tags = jit::TagStrategy::kNone;
+    auto made = make(workflow_, images_, jit_, settings);
+    if (!made.ok()) return std::move(made).error();
+    untagged_ = std::move(*made);
+  }
+  return static_cast<const CompiledWorkflow*>(untagged_.get());
+}
+
+Status CompiledWorkflow::generate() {
   ids_ = tailor_plan_new();
   jit::QueryModuleOptions options;
   options.name = workflow_.name;
@@ -32,7 +45,7 @@ Status CompiledWorkflow::generate(std::span<const UdfImage> images, jit::Jit& ji
     const WorkScope work(EngineWork::kGenerate);
     const jit::StopwatchAdd time(times_.generate);
     // Its modules are of the context that goes away with the sealed module, so it must end before.
-    auto library = UdfLibrary::load(workflow_.file, images, module.context());
+    auto library = UdfLibrary::load(workflow_.file, images_, module.context());
     if (!library.ok()) return library.error();
     if (Status checked = check_udfs(workflow_, *library); !checked.ok()) return checked;
     library->prepare();
@@ -50,7 +63,7 @@ Status CompiledWorkflow::generate(std::span<const UdfImage> images, jit::Jit& ji
   }
   const WorkScope work(EngineWork::kCompile);
   const jit::StopwatchAdd time(times_.compile);
-  auto compiled = jit.compile(std::move(*sealed), {.level = settings_.level});
+  auto compiled = jit_.compile(std::move(*sealed), {.level = settings_.level});
   if (!compiled.ok()) return compiled.error();
   code_ = std::move(*compiled);
   return announce_code();

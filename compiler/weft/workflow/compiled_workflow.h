@@ -4,8 +4,9 @@
 #include <tailor/agent.h>
 
 #include <memory>
-#include <span>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/llvm/jit.h"
@@ -36,7 +37,7 @@ class CompiledWorkflow {
  public:
   // `jit` knows workflow_symbols(), and outlives the workflow. Errors, with file and line: a function that is
   // not there, does not fit its operator or does what it may not; the compiler's own errors.
-  static Result<std::unique_ptr<CompiledWorkflow>> make(Workflow workflow, std::span<const UdfImage> images,
+  static Result<std::unique_ptr<CompiledWorkflow>> make(Workflow workflow, std::vector<UdfImage> images,
                                                         jit::Jit& jit, const WorkflowSettings& settings);
   ~CompiledWorkflow();
   CompiledWorkflow(const CompiledWorkflow&) = delete;
@@ -49,20 +50,28 @@ class CompiledWorkflow {
   const jit::CompiledModule& code() const { return *code_; }
   const tailor_plan_ids& ids() const { return ids_; }
   const WorkflowTimes& times() const { return times_; }
+  // The same workflow without tags, for runs that shall have none: compiled when it is first asked for. A
+  // plan of its own. Any thread; waits while another compiles it.
+  Result<const CompiledWorkflow*> without_tags() const;
   // As <tailor/tag_scope.h> wants it.
   std::uint32_t tag_strategy() const { return static_cast<std::uint32_t>(settings_.tags); }
   // 0 without tags. A task of 0 names the operator alone.
   std::uint64_t tag(ComponentId operator_id, ComponentId task) const;
 
  private:
-  CompiledWorkflow(Workflow workflow, const WorkflowSettings& settings)
+  CompiledWorkflow(Workflow workflow, std::vector<UdfImage> images, jit::Jit& jit,
+                   const WorkflowSettings& settings)
       : workflow_(std::move(workflow)),
+        images_(std::move(images)),
+        jit_(jit),
         settings_(settings),
         dictionary_(workflow_.name, {"operator", "udf", "ir"}) {}
-  Status generate(std::span<const UdfImage> images, jit::Jit& jit);
+  Status generate();
   Status announce_code();
 
   Workflow workflow_;
+  std::vector<UdfImage> images_;
+  jit::Jit& jit_;
   WorkflowSettings settings_;
   tagging::DictionaryBuilder dictionary_;
   WorkflowProgram program_;
@@ -70,6 +79,8 @@ class CompiledWorkflow {
   std::uint64_t code_id_ = 0;
   tailor_plan_ids ids_{};
   WorkflowTimes times_;
+  mutable std::mutex untagged_mutex_;
+  mutable std::unique_ptr<CompiledWorkflow> untagged_;  // nullptr: nobody asked for it
 };
 
 }  // namespace tailor::weft::workflow

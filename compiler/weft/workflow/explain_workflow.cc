@@ -113,6 +113,7 @@ class Explainer {
     for (const PipelineOperator& op : pipeline.operators) {
       line(depth + 1,
            fmt::format("{}, line {}{}", operator_kind_name(op.kind), op.place.line, details(pipeline, op)));
+      if (op.kind == OperatorKind::kJoin) continue;
       put_function(depth + 2, op.call.function, op.call.place);
       if (op.pattern == Pattern::kParallel && !op.contexts.empty())
         put_function(depth + 2, op.combine, op.place);
@@ -122,7 +123,12 @@ class Explainer {
   std::string details(const Statement& pipeline, const PipelineOperator& op) const {
     if (op.kind == OperatorKind::kFilter) return ": a branch, as the share of tuples that pass is not known";
     if (op.kind == OperatorKind::kFlatmap)
-      return fmt::format(": at most {} a tuple", counted(op.most, "tuple"));
+      return fmt::format(": at most {} for each one that comes", counted(op.most, "tuple"));
+    if (op.kind == OperatorKind::kJoin) {
+      const Input& input = workflow_.inputs[op.input];
+      return fmt::format(" with {} on {} = {}: a hash table of {} by that field, made once a run", input.name,
+                         pipeline.fields[*op.key].name, input.fields[op.input_key].name, input.name);
+    }
     if (op.contexts.empty()) return {};
     const Context& context = workflow_.contexts[op.contexts.front()];
     std::string text = " into " + context.name;

@@ -38,7 +38,7 @@ void FunctionBuilder::begin(const std::string& name, std::uint32_t pipeline, Com
   dictionary_.append_task(pipeline, source);
   stack_bytes_ = 0;
   inliner_.reset_stack();
-  mutex_ = nullptr;
+  shared_values_.clear();
   contexts_.assign(workflow_.contexts.size(), nullptr);
   columns_.clear();
   for (const Input& input : workflow_.inputs) columns_.emplace_back(input.fields.size(), nullptr);
@@ -70,6 +70,8 @@ void FunctionBuilder::mark_distinct_memory() {
   for (const auto& fields : columns_) objects.insert(objects.end(), fields.begin(), fields.end());
   objects.insert(objects.end(), contexts_.begin(), contexts_.end());
   std::erase(objects, nullptr);
+  for (const auto& [offset, value] : shared_values_)
+    if (value->getType()->isPointerTy()) objects.push_back(value);
   if (objects.size() < 2) return;
   llvm::LLVMContext& context = module_.context();
   llvm::MDBuilder metadata(context);
@@ -126,6 +128,25 @@ void FunctionBuilder::count_loop(llvm::Value* begin, llvm::Value* end,
   ir().SetInsertPoint(after);
 }
 
+void FunctionBuilder::chain_loop(llvm::Value* first, llvm::Value* links,
+                                 const std::function<void(llvm::Value*)>& body) {
+  llvm::BasicBlock* before = ir().GetInsertBlock();
+  llvm::BasicBlock* chain = new_block("chain");
+  llvm::BasicBlock* after = new_block("after");
+  llvm::Value* none = ir().getInt64(0);
+  ir().CreateCondBr(ir().CreateICmpNE(first, none), chain, after);
+  ir().SetInsertPoint(chain);
+  llvm::PHINode* link = ir().CreatePHI(ir().getInt64Ty(), 2, "link");
+  link->addIncoming(first, before);
+  llvm::Value* row = ir().CreateNUWSub(link, ir().getInt64(1));
+  body(row);
+  llvm::Value* following = ir().CreateLoad(ir().getInt64Ty(), element(links, row, 8), "following");
+  link->addIncoming(following, ir().GetInsertBlock());
+  ir().CreateCondBr(ir().CreateICmpNE(following, none), chain, after);
+  after->moveAfter(ir().GetInsertBlock());
+  ir().SetInsertPoint(after);
+}
+
 void FunctionBuilder::when(llvm::Value* condition, const std::function<void()>& then) {
   llvm::BasicBlock* yes = new_block("then");
   llvm::BasicBlock* next = new_block("next");
@@ -148,19 +169,19 @@ llvm::Type* FunctionBuilder::type_of(Scalar scalar) {
   return llvm_type(scalar, module_.context());
 }
 
-llvm::Value* FunctionBuilder::loaded_at_start(llvm::Value* block, std::size_t offset,
+llvm::Value* FunctionBuilder::loaded_at_start(llvm::Type* type, llvm::Value* block, std::size_t offset,
                                               const std::string& name) {
   const jit::TrackedBuilder::InsertPointGuard guard(ir());
   const auto source = module_.tasks().enter(source_);
   ir().SetInsertPoint(start_end_);
   llvm::Value* place = ir().CreateConstInBoundsGEP1_64(ir().getInt8Ty(), block, offset);
-  return ir().CreateLoad(ir().getPtrTy(), place, name);
+  return ir().CreateLoad(type, place, name);
 }
 
 llvm::Value* FunctionBuilder::column(std::uint32_t input, std::uint32_t field) {
   llvm::Value*& known = columns_[input][field];
   if (known == nullptr)
-    known = loaded_at_start(argument(0), program_.column_offsets[input][field],
+    known = loaded_at_start(ir().getPtrTy(), argument(0), program_.column_offsets[input][field],
                             workflow_.inputs[input].fields[field].name);
   return known;
 }
@@ -168,14 +189,19 @@ llvm::Value* FunctionBuilder::column(std::uint32_t input, std::uint32_t field) {
 llvm::Value* FunctionBuilder::context(std::uint32_t index) {
   llvm::Value*& known = contexts_[index];
   if (known == nullptr)
-    known = loaded_at_start(argument(1), kContextsOffset + 8 * std::size_t{index},
+    known = loaded_at_start(ir().getPtrTy(), argument(1), kContextsOffset + 8 * std::size_t{index},
                             workflow_.contexts[index].name);
   return known;
 }
 
-llvm::Value* FunctionBuilder::mutex() {
-  if (mutex_ == nullptr) mutex_ = loaded_at_start(argument(0), kMutexOffset, "mutex");
-  return mutex_;
+llvm::Value* FunctionBuilder::shared_pointer(std::size_t offset) {
+  return shared_value(ir().getPtrTy(), offset);
+}
+
+llvm::Value* FunctionBuilder::shared_value(llvm::Type* type, std::size_t offset) {
+  llvm::Value*& known = shared_values_[offset];
+  if (known == nullptr) known = loaded_at_start(type, argument(0), offset, "shared");
+  return known;
 }
 
 llvm::Value* FunctionBuilder::shared_word(std::size_t offset) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ class FunctionBuilder {
 
   // for (i = begin; i < end; ++i) body(i), with i of type i64
   void count_loop(llvm::Value* begin, llvm::Value* end, const std::function<void(llvm::Value*)>& body);
+  // for (i = first; i != 0; i = links[i - 1]) body(i - 1): the rows of a chain (join_index.h)
+  void chain_loop(llvm::Value* first, llvm::Value* links, const std::function<void(llvm::Value*)>& body);
   void when(llvm::Value* condition, const std::function<void()>& then);
   // A call of a runtime function on behalf of the active task.
   void call_runtime(const char* name, llvm::ArrayRef<llvm::Value*> arguments);
@@ -54,7 +57,10 @@ class FunctionBuilder {
   // Pointers that the function loads at its start, on behalf of its source.
   llvm::Value* column(std::uint32_t input, std::uint32_t field);
   llvm::Value* context(std::uint32_t index);
-  llvm::Value* mutex();
+  // A pointer or, of type `type`, a number that the shared block has at this offset.
+  llvm::Value* shared_pointer(std::size_t offset);
+  llvm::Value* shared_value(llvm::Type* type, std::size_t offset);
+  // Where the shared block has it.
   llvm::Value* shared_word(std::size_t offset);
   // base + index * bytes
   llvm::Value* element(llvm::Value* base, llvm::Value* index, std::uint64_t bytes);
@@ -75,7 +81,8 @@ class FunctionBuilder {
   // Tells LLVM that the columns and contexts are different memory, wherever it is clear whose a pointer is.
   void mark_distinct_memory();
   llvm::Value* constant(llvm::Type* type, const Argument& argument);
-  llvm::Value* loaded_at_start(llvm::Value* block, std::size_t offset, const std::string& name);
+  llvm::Value* loaded_at_start(llvm::Type* type, llvm::Value* block, std::size_t offset,
+                               const std::string& name);
   llvm::BasicBlock* new_block(const char* name);
 
   const Workflow& workflow_;
@@ -92,7 +99,7 @@ class FunctionBuilder {
   std::uint64_t stack_bytes_ = 0;
   std::vector<std::vector<llvm::Value*>> columns_;
   std::vector<llvm::Value*> contexts_;
-  llvm::Value* mutex_ = nullptr;
+  std::map<std::size_t, llvm::Value*> shared_values_;  // by offset
 };
 
 }  // namespace tailor::weft::workflow

@@ -6,6 +6,7 @@
 
 #include "compiler/tagging/lowering_step.h"
 #include "compiler/weft/workflow/function_builder.h"
+#include "compiler/weft/workflow/join_index.h"
 #include "compiler/weft/workflow/signature.h"
 #include "compiler/weft/workflow/udf_inliner.h"
 
@@ -22,6 +23,7 @@ struct OperatorCode {
   ComponentId id = kNoComponent;
   ComponentId glue = kNoComponent, udf = kNoComponent;  // tasks
   llvm::Function* function = nullptr;
+  std::uint32_t index = 0;  // of the program, for a join
 };
 
 class Lowering {
@@ -190,8 +192,10 @@ class Lowering {
     std::vector<OperatorCode> operators;
     ComponentId previous = source;
     for (const PipelineOperator& op : statement.operators) {
-      operators.push_back(add_pipeline_operator(op, previous));
+      const bool joins = op.kind == OperatorKind::kJoin;
+      operators.push_back(joins ? add_join(op, previous) : add_pipeline_operator(op, previous));
       previous = operators.back().id;
+      if (joins) step.indexes.push_back(operators.back().index);
     }
     step.operator_id = operators.front().id;
     build_.begin(step.function, step.pipeline, scan);
@@ -224,22 +228,41 @@ class Lowering {
     return out;
   }
 
+  OperatorCode add_join(const PipelineOperator& op, ComponentId previous) {
+    const Input& input = workflow_.inputs[op.input];
+    OperatorCode out;
+    out.op = &op;
+    out.id =
+        add_operator("join " + input.name, "join", op.place, {previous, program_.input_operators[op.input]},
+                     {{"key", input.fields[op.input_key].name}});
+    out.glue = add_task(out.id, "join", "");
+    for (; out.index < program_.indexes.size(); ++out.index) {
+      const IndexCode& known = program_.indexes[out.index];
+      if (known.input == op.input && known.field == op.input_key) return out;
+    }
+    program_.indexes.push_back({op.input, op.input_key, program_.shared_bytes, out.id, out.glue});
+    program_.shared_bytes += kIndexBytes;
+    return out;
+  }
+
   // Those of the input that an operator uses.
   void read_fields(const Statement& statement, llvm::Value* row) {
-    const Input& input = workflow_.inputs[statement.input];
-    std::vector<bool> used(statement.fields.size(), false);
+    used_.assign(statement.fields.size(), false);
     for (const PipelineOperator& op : statement.operators) {
-      if (op.key) used[*op.key] = true;
+      if (op.key) used_[*op.key] = true;
       for (const Argument& each : op.call.arguments)
-        if (each.kind == Argument::Kind::kField) used[each.index] = true;
+        if (each.kind == Argument::Kind::kField) used_[each.index] = true;
     }
-    for (std::uint32_t i = 0; i < input.fields.size(); ++i) {
-      if (!used[i]) continue;
-      const Field& field = input.fields[i];
-      llvm::Value* place = build_.element(build_.column(statement.input, i), row, field.bytes());
-      fields_[i].value =
-          field.count == 0 ? build_.ir().CreateLoad(build_.type_of(field.scalar), place, field.name) : place;
-    }
+    for (std::uint32_t i = 0; i < workflow_.inputs[statement.input].fields.size(); ++i)
+      if (used_[i]) fields_[i].value = field_of_row(statement.input, i, row);
+  }
+
+  // The value, or the place of an array.
+  llvm::Value* field_of_row(std::uint32_t input, std::uint32_t index, llvm::Value* row) {
+    const Field& field = workflow_.inputs[input].fields[index];
+    llvm::Value* place = build_.element(build_.column(input, index), row, field.bytes());
+    if (field.count != 0) return place;
+    return build_.ir().CreateLoad(build_.type_of(field.scalar), place, field.name);
   }
 
   // The operators from `at` on, for the tuple whose fields are bound.
@@ -259,6 +282,8 @@ class Lowering {
         });
       case OperatorKind::kFlatmap:
         return build_.run_task(code.glue, [&] { flatmap(statement, code, next); });
+      case OperatorKind::kJoin:
+        return build_.run_task(code.glue, [&] { join(code, next); });
       case OperatorKind::kReduce:
         build_.run_task(code.glue, [&] {
           exclusively(code, [&] { return key_of(code); }, [&](llvm::Value* key) { reduce(code, key); });
@@ -317,6 +342,28 @@ class Lowering {
     });
   }
 
+  // One tuple for each row of the other input that has the key.
+  void join(const OperatorCode& code, const std::function<void()>& next) {
+    const PipelineOperator& op = *code.op;
+    jit::TrackedBuilder& ir = build_.ir();
+    const std::size_t index = program_.indexes[code.index].offset;
+    llvm::Value* buckets = build_.shared_pointer(index);
+    llvm::Value* links = build_.shared_pointer(index + 8);
+    llvm::Value* shift = build_.shared_value(ir.getInt64Ty(), index + 16);
+    llvm::Value* key = build_.widened(fields_[*op.key].value);
+    llvm::Value* bucket = ir.CreateLShr(ir.CreateMul(key, ir.getInt64(kIndexFactor)), shift);
+    llvm::Value* first = ir.CreateLoad(ir.getInt64Ty(), build_.element(buckets, bucket, 8), "first");
+    build_.chain_loop(first, links, [&](llvm::Value* row) {
+      llvm::Value* other = build_.widened(field_of_row(op.input, op.input_key, row));
+      build_.when(ir.CreateICmpEQ(key, other), [&] {
+        for (std::size_t i = 0; i < op.outputs.size(); ++i)
+          if (used_[op.outputs[i]])
+            fields_[op.outputs[i]].value = field_of_row(op.input, op.input_fields[i], row);
+        next();
+      });
+    });
+  }
+
   std::vector<llvm::Value*> output_places(const Statement& statement, const OperatorCode& code) {
     std::vector<llvm::Value*> places;
     for (std::uint32_t each : code.op->outputs) {
@@ -350,14 +397,14 @@ class Lowering {
     return key;
   }
 
-  // What may fail runs before the lock is taken: code that throws holds nothing.
+  // What may fail runs before the lock is taken, so that no error leaves it locked.
   template <typename Before, typename Work>
   void exclusively(const OperatorCode& code, const Before& before, const Work& work) {
     llvm::Value* value = before();
     const bool alone = code.op->pattern == Pattern::kSynchronous;
-    if (alone) build_.call_runtime("weft_wf_lock", {build_.mutex()});
+    if (alone) build_.call_runtime("weft_wf_lock", {build_.shared_pointer(kMutexOffset)});
     work(value);
-    if (alone) build_.call_runtime("weft_wf_unlock", {build_.mutex()});
+    if (alone) build_.call_runtime("weft_wf_unlock", {build_.shared_pointer(kMutexOffset)});
   }
 
   void reduce(const OperatorCode& code, llvm::Value* key) {
@@ -415,6 +462,7 @@ class Lowering {
   UdfInliner inliner_;
   FunctionBuilder build_;
   std::vector<FieldValue> fields_;  // of the tuple at hand
+  std::vector<bool> used_;          // by the pipeline at hand, of its fields
   std::uint32_t last_pipeline_ = 0;
 };
 

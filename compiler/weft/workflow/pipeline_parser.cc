@@ -26,10 +26,13 @@ void PipelineParser::parse(TokenCursor& at) {
     at.expect("at");
     at.expect("most");
     op.most = extent(at, "the number of tuples", kMostTuples);
+  } else if (at.take("join")) {
+    op.kind = OperatorKind::kJoin;
+    join(at, op);
   } else if (at.take("reduce")) {
     op.kind = OperatorKind::kReduce;
     op.call = call(at, pipeline_.fields);
-    if (at.take("by")) key(at, op);
+    if (at.take("by")) op.key = key(at, pipeline_.fields, "the pipeline");
     at.expect("into");
     op.contexts.push_back(context(at));
     pattern(at, op);
@@ -41,7 +44,7 @@ void PipelineParser::parse(TokenCursor& at) {
     check_changes(at, op.call, op.contexts);
     pattern(at, op);
   } else {
-    at.fail_expected("map, filter, flatmap, reduce, update or end");
+    at.fail_expected("map, filter, flatmap, join, reduce, update or end");
   }
   at.expect_end();
   check_stack(at, op);
@@ -93,18 +96,40 @@ void PipelineParser::outputs(TokenCursor& at, PipelineOperator& op) {
   } while (at.take(","));
 }
 
-void PipelineParser::key(TokenCursor& at, PipelineOperator& op) const {
+void PipelineParser::join(TokenCursor& at, PipelineOperator& op) {
+  const Place place = at.place();
+  const std::string name = at.name("the name of an input");
+  const auto input = names_.find(name, NamedThing::Kind::kInput);
+  if (!input) at.fail(place, fmt::format("there is no input {} before this line", name));
+  const std::vector<Field>& joined = workflow_.inputs[*input].fields;
+  op.input = *input;
+  at.expect("on");
+  op.key = key(at, pipeline_.fields, "the pipeline");
+  at.expect("=");
+  op.input_key = key(at, joined, "the input " + name);
+  // The two keys are one number, so the tuple needs no second one.
+  for (std::uint32_t i = 0; i < joined.size(); ++i) {
+    if (i == op.input_key) continue;
+    Field added = joined[i];
+    added.place = place;
+    add_field(at, pipeline_.fields, std::move(added));
+    op.outputs.push_back(static_cast<std::uint32_t>(pipeline_.fields.size() - 1));
+    op.input_fields.push_back(i);
+  }
+}
+
+std::uint32_t PipelineParser::key(TokenCursor& at, const std::vector<Field>& fields,
+                                  const std::string& owner) {
   const Place place = at.place();
   const std::string name = at.name("the field that is the key");
-  for (std::uint32_t i = 0; i < pipeline_.fields.size(); ++i) {
-    const Field& each = pipeline_.fields[i];
+  for (std::uint32_t i = 0; i < fields.size(); ++i) {
+    const Field& each = fields[i];
     if (each.name != name) continue;
     const bool whole = each.count == 0 && (each.scalar == Scalar::kI64 || each.scalar == Scalar::kI32);
     if (!whole) at.fail(place, fmt::format("the key {} is no whole number: it must be i64 or i32", name));
-    op.key = i;
-    return;
+    return i;
   }
-  at.fail(place, fmt::format("the pipeline has no field {} before this place", name));
+  at.fail(place, fmt::format("{} has no field {} before this place", owner, name));
 }
 
 void PipelineParser::pattern(TokenCursor& at, PipelineOperator& op) const {
@@ -134,6 +159,7 @@ void PipelineParser::pattern(TokenCursor& at, PipelineOperator& op) const {
 }
 
 void PipelineParser::check_stack(const TokenCursor& at, const PipelineOperator& op) {
+  if (op.kind == OperatorKind::kJoin) return;  // its fields lie in the input
   for (std::uint32_t each : op.outputs)
     stack_bytes_ += pipeline_.fields[each].bytes() * std::max<std::uint64_t>(op.most, 1);
   if (stack_bytes_ <= kMostStackBytes) return;

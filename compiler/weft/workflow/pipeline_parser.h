@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "compiler/weft/workflow/part_parser.h"
@@ -22,7 +23,11 @@ class PipelineParser : private PartParser {
 
  private:
   void outputs(TokenCursor& at, PipelineOperator& op);
-  void key(TokenCursor& at, PipelineOperator& op) const;
+  // INPUT on FIELD = FIELD
+  void join(TokenCursor& at, PipelineOperator& op);
+  // The number of a field of `fields` that holds one whole number. `owner`: whose fields they are, for
+  // errors.
+  static std::uint32_t key(TokenCursor& at, const std::vector<Field>& fields, const std::string& owner);
   // [parallel] combine FUNCTION [start NUMBER] | synchronous | asynchronous
   void pattern(TokenCursor& at, PipelineOperator& op) const;
   void check_stack(const TokenCursor& at, const PipelineOperator& op);

@@ -70,6 +70,7 @@ void visit_statement(const Workflow& workflow, const Statement& statement, const
       break;
     case Statement::Kind::kPipeline:
       for (const PipelineOperator& op : statement.operators) {
+        if (op.kind == OperatorKind::kJoin) continue;
         visit(op.call.function, op.call.place, operator_signature(workflow, statement, op));
         if (op.pattern != Pattern::kParallel || op.contexts.empty()) continue;
         visit(op.combine, op.place, combine_signature(workflow.contexts[op.contexts.front()].scalar));
@@ -121,6 +122,7 @@ SignatureSpec operator_signature(const Workflow& workflow, const Statement& pipe
       out.result = Returns::kCount;
       add_outputs(pipeline.fields, op.outputs, out);
       break;
+    case OperatorKind::kJoin:
     case OperatorKind::kReduce:
     case OperatorKind::kUpdate:
       break;

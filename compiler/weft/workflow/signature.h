@@ -36,9 +36,9 @@ struct SignatureSpec {
   std::vector<ParameterSpec> parameters;
 };
 
-// Of an operator of `pipeline`. The arguments come as written. A reduce gets the slot that it adds to before
-// them: by value, returning the new value, if the slot is one value, else by pointer. Fields that are made
-// come after them, as pointers; a map to one value returns it instead.
+// Of an operator of `pipeline` that calls a function. The arguments come as written. A reduce gets the slot
+// that it adds to before them: by value, returning the new value, if the slot is one value, else by pointer.
+// Fields that are made come after them, as pointers; a map to one value returns it instead.
 SignatureSpec operator_signature(const Workflow& workflow, const Statement& pipeline,
                                  const PipelineOperator& op);
 // Of an update that runs once.

@@ -36,9 +36,10 @@ class RemarkReader final : public llvm::DiagnosticHandler {
     std::from_chars(name.data() + kAnalysed.size(), name.data() + name.size(), number);
     if (number >= verdicts_.size()) return true;
     UdfVerdict& verdict = verdicts_[number];
-    // A function may have several loops; one that was vectorised says the most, then a reason why not.
+    // A function may have several loops; one that was vectorised says the most, then a reason why not. A loop
+    // that is only interleaved is a success for LLVM, and has no vectors.
     if (verdict.vectorised || (remark->isMissed() && !verdict.said.empty())) return true;
-    verdict.vectorised = remark->isPassed();
+    verdict.vectorised = remark->isPassed() && remark->getRemarkName() == "Vectorized";
     verdict.said = remark->getMsg();
     return true;
   }

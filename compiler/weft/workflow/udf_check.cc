@@ -318,7 +318,10 @@ UdfCounts count_udf(const UdfLibrary& library, llvm::Function& function) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
       if (call == nullptr || call->getCalledFunction() == nullptr) continue;
       llvm::Function& callee = *call->getCalledFunction();
-      if (callee.isIntrinsic()) continue;
+      if (callee.isIntrinsic()) {
+        if (calls_math(callee.getIntrinsicID())) ++counts.math_calls;
+        continue;
+      }
       llvm::Function* definition = library.definition(callee);
       if (definition == nullptr) {
         ++counts.math_calls;

@@ -110,6 +110,9 @@ class UdfInliner::Copy {
     llvm::Instruction* made = instruction.clone();
     made->dropUnknownNonDebugMetadata(kKeptMetadata);
     made->setDebugLoc(llvm::DebugLoc());
+    // A tail call touches no variable of its function. That was the user's: where the copy stands, the
+    // variables are those of the loop, and the call may write to them.
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(made)) call->setTailCallKind(llvm::CallInst::TCK_None);
     ir_.Insert(made, instruction.getName());
     map_[&instruction] = made;
     llvm::RemapInstruction(made, map_, kRemap);

@@ -46,6 +46,8 @@ const char* operator_kind_name(OperatorKind kind) {
       return "filter";
     case OperatorKind::kFlatmap:
       return "flatmap";
+    case OperatorKind::kJoin:
+      return "join";
     case OperatorKind::kReduce:
       return "reduce";
     case OperatorKind::kUpdate:

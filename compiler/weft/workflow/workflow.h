@@ -86,18 +86,21 @@ enum class Pattern : unsigned char {
 };
 const char* pattern_name(Pattern pattern);
 
-enum class OperatorKind : unsigned char { kMap, kFilter, kFlatmap, kReduce, kUpdate };
+enum class OperatorKind : unsigned char { kMap, kFilter, kFlatmap, kJoin, kReduce, kUpdate };
 const char* operator_kind_name(OperatorKind kind);
 
 // One operator of a pipeline.
 struct PipelineOperator {
   OperatorKind kind = OperatorKind::kMap;
   Place place;
-  Call call;
-  std::vector<std::uint32_t> outputs;   // map, flatmap: fields of the pipeline
-  std::uint64_t most = 0;               // flatmap: tuples a call may give
-  std::optional<std::uint32_t> key;     // reduce: the field that chooses the slot
-  std::vector<std::uint32_t> contexts;  // reduce: the one it adds to; update: those it may change
+  Call call;                                // all but join
+  std::vector<std::uint32_t> outputs;       // map, flatmap, join: fields of the pipeline
+  std::uint64_t most = 0;                   // flatmap: tuples a call may give
+  std::optional<std::uint32_t> key;         // reduce: the field that chooses the slot; join: the one compared
+  std::uint32_t input = 0;                  // join: whose tuples it looks for
+  std::uint32_t input_key = 0;              // join: the field of that input that `key` must equal
+  std::vector<std::uint32_t> input_fields;  // join: the field of that input for each of `outputs`
+  std::vector<std::uint32_t> contexts;      // reduce: the one it adds to; update: those it may change
   Pattern pattern = Pattern::kSynchronous;
   std::string combine;  // kParallel: the function that brings two values together
   double start = 0;     // kParallel: what a worker's copy holds at first, the neutral element of `combine`

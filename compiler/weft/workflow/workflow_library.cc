@@ -123,6 +123,11 @@ Result<std::string> store_workflow(const OpenedWorkflow& opened, const std::stri
   std::filesystem::create_directories(folder, problem);
   if (problem)
     return os_error(fmt::format("cannot make the folder {}: {}", folder, problem.message()), problem.value());
+  const std::string path = folder + "/" + file_name(workflow.file);
+  // Unknown where one of them is not there, as with a workflow that comes with weft.
+  const bool itself = std::filesystem::equivalent(path, workflow.file, problem);
+  if (itself && !problem)
+    return invalid(fmt::format("{} would be overwritten: take another folder for what is kept", path));
   const std::vector<std::string> names = bitcode_names(*images);
   std::string text = workflow.text;
   // From the last one, so that places before it stay. An image is there for each file, in the same order.
@@ -131,7 +136,6 @@ Result<std::string> store_workflow(const OpenedWorkflow& opened, const std::stri
     if (Status written = write_file(folder + "/" + names[i], (*images)[i].bytes); !written.ok())
       return std::move(written).error();
   }
-  const std::string path = folder + "/" + file_name(workflow.file);
   if (Status written = write_file(path, text); !written.ok()) return std::move(written).error();
   return path;
 }

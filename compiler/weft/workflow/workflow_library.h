@@ -25,7 +25,7 @@ Result<OpenedWorkflow> open_workflow(const std::string& named, const Settings& s
 
 // Writes the workflow and its functions as bitcode into `folder`, which is made if it is not there: what is
 // written needs no clang to run. Returns the path of the workflow's file. Errors: those of load_images(); a
-// file that cannot be written.
+// file that cannot be written; the workflow itself lies there, and would be overwritten.
 Result<std::string> store_workflow(const OpenedWorkflow& opened, const std::string& clang,
                                    const std::string& folder);
 

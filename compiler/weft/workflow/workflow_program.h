@@ -17,8 +17,10 @@ namespace tailor::weft::workflow {
 // pointer).
 inline constexpr std::size_t kTruthOffset = 0;
 inline constexpr std::size_t kMutexOffset = 8;
-// Then a pointer to each column, in the order of inputs and fields.
+// Then a pointer to each column, in the order of inputs and fields, and three words for each index of a join:
+// pointers to its buckets and links, and its shift (join_index.h).
 inline constexpr std::size_t kColumnsOffset = 16;
+inline constexpr std::size_t kIndexBytes = 24;
 // The first words of a worker's block are those of a query (kLocalSlotOffset,
 // compiler/weft/codegen/program.h): the place of its tag, and a word for threads without one. Then a pointer
 // to each context, as this worker sees it: the context itself, or the worker's copy while a pipeline adds to
@@ -35,6 +37,13 @@ struct CombineCode {
   double start = 0;  // what the copies hold at first
 };
 
+// Finds the tuples of an input by a field. Made before the first pipeline that needs it.
+struct IndexCode {
+  std::uint32_t input = 0, field = 0;
+  std::size_t offset = 0;                                       // in the shared block
+  ComponentId operator_id = kNoComponent, task = kNoComponent;  // the first join that uses it
+};
+
 struct StepCode {
   enum class Kind : unsigned char { kGenerate, kPipeline, kUpdate, kLoop };
   Kind kind = Kind::kPipeline;
@@ -45,6 +54,7 @@ struct StepCode {
   std::uint32_t pipeline = 0;  // in the plan dictionary
   std::uint32_t input = 0;     // kGenerate, kPipeline
   std::vector<CombineCode> combines;
+  std::vector<std::uint32_t> indexes;  // of WorkflowProgram, that kPipeline needs
   // kLoop
   std::string name;
   std::uint64_t count = 0;
@@ -55,6 +65,7 @@ struct StepCode {
 struct WorkflowProgram {
   std::vector<StepCode> steps;
   std::vector<std::vector<std::size_t>> column_offsets;  // by input and field, in the shared block
+  std::vector<IndexCode> indexes;
   std::size_t shared_bytes = 0, local_bytes = 0;
   std::vector<ComponentId> input_operators;    // by input
   std::vector<ComponentId> context_operators;  // the first that changes it; kNoComponent: none does

@@ -15,6 +15,7 @@
 #include "compiler/weft/exec/components.h"
 #include "compiler/weft/runtime/memory.h"
 #include "compiler/weft/runtime/query_error.h"
+#include "compiler/weft/workflow/join_index.h"
 #include "compiler/weft/workflow/tuples.h"
 #include "proto/base/errors.h"
 
@@ -97,6 +98,7 @@ class WorkflowRun {
     on_worker(0, [&] {
       const WorkScope work(EngineWork::kMemory);
       copies_.clear();
+      indexes_.clear();
       locals_.clear();
       contexts_.clear();
       tuples_.clear();
@@ -145,6 +147,7 @@ class WorkflowRun {
         show_context(worker, i, contexts_.back()->memory());
     }
     copies_.resize(workflow_.contexts.size());
+    indexes_.resize(program_.indexes.size());
   }
 
   bool make_tuples(std::size_t index) {
@@ -291,9 +294,34 @@ class WorkflowRun {
   }
 
   void run_pipeline(const StepCode& step) {
+    for (std::uint32_t each : step.indexes) make_index(each);
     for (const CombineCode& each : step.combines) give_copies(each);
     if (!failure_) run_function(step.function, step.pipeline, tuples_[step.input]->rows(), false);
     for (const CombineCode& each : step.combines) combine(each);
+  }
+
+  // Once a run: the tuples of an input stay as they are made. On behalf of the join that needs it.
+  void make_index(std::uint32_t number) {
+    Index& index = indexes_[number];
+    if (failure_ || index.links != nullptr) return;
+    on_worker(0, [&] {
+      const IndexCode& code = program_.indexes[number];
+      const TagScope scope(compiled_.tag_strategy(), compiled_.tag(code.operator_id, code.task));
+      const Input& input = workflow_.inputs[code.input];
+      const Field& field = input.fields[code.field];
+      const std::string name = fmt::format("index of {}.{}", input.name, field.name);
+      const IndexShape shape = index_shape(tuples_[code.input]->rows());
+      index.buckets = std::make_unique<AccountedBlock>(
+          account_, shape.bucket_bytes(), region(name, TAILOR_REGION_DIRECTORY, code.operator_id, 8));
+      index.links = std::make_unique<AccountedBlock>(
+          account_, shape.link_bytes(), region(name, TAILOR_REGION_HASH_TABLE, code.operator_id, 8));
+      fill_index(shape, tuples_[code.input]->column(code.field), field.scalar, index.buckets->memory(),
+                 index.links->memory(), [this] { return stopped(); });
+      const std::byte* arrays[] = {index.buckets->memory(), index.links->memory()};
+      const std::uint64_t shift = shape.shift();
+      std::memcpy(shared_->memory() + code.offset, arrays, sizeof(arrays));
+      std::memcpy(shared_->memory() + code.offset + sizeof(arrays), &shift, sizeof(shift));
+    });
   }
 
   // With one worker the context is its own copy: its values are the neutral element combined with them.
@@ -376,7 +404,11 @@ class WorkflowRun {
   std::vector<std::unique_ptr<Tuples>> tuples_;
   std::vector<std::unique_ptr<AccountedBlock>> contexts_, locals_;
   std::vector<std::vector<std::unique_ptr<AccountedBlock>>> copies_;  // by context and worker
-  std::vector<std::pair<ComponentId, std::uint64_t>> iterations_;     // loops that run, the outermost first
+  struct Index {
+    std::unique_ptr<AccountedBlock> buckets, links;
+  };
+  std::vector<Index> indexes_;                                     // as of the program; made when needed
+  std::vector<std::pair<ComponentId, std::uint64_t>> iterations_;  // loops that run, the outermost first
   std::vector<std::int64_t> cpu_ns_;
   std::uint64_t handle_;
   std::atomic<bool> stop_{false};
@@ -420,7 +452,12 @@ Result<RunOutcome> run_workflow(const CompiledWorkflow& workflow, const Workflow
   std::vector<tailor_label> labels{{"query", workflow.workflow().name.c_str()}};
   for (const auto& [key, value] : options.labels) labels.push_back({key.c_str(), value.c_str()});
   const std::uint64_t handle = tailor_execution_begin(workflow.ids().id, labels.data(), labels.size());
-  return WorkflowRun(workflow, files, pool, options, handle).run();
+  const bool tags_off = handle != 0 && tailor_execution_tag_strategy(handle) == TAILOR_TAGS_NONE;
+  if (!tags_off) return WorkflowRun(workflow, files, pool, options, handle).run();
+  const auto untagged = workflow.without_tags();
+  if (untagged.ok()) return WorkflowRun(**untagged, files, pool, options, handle).run();
+  tailor_execution_end(handle, UINT64_MAX, untagged.error().message.c_str());
+  return untagged.error();
 }
 
 }  // namespace tailor::weft::workflow

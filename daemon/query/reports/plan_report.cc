@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/query/reports/no_such.h"
+#include "daemon/query/reports/row_skews.h"
 #include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/drawn_total.h"
 #include "daemon/query/sums/keys.h"
@@ -43,11 +44,8 @@ struct PlanSums {
   std::map<std::uint32_t, SkewSum> pipeline_skews;
 };
 
-// What threads did, by cell; null: of CPU time.
-using Work = const std::map<CellKey, std::vector<ThreadWork>>*;
-
 struct Sums {
-  Work work = nullptr;
+  const WorkByCell* work = nullptr;
   Amount all, operators, components, unattributed;
   std::map<PlanKey, PlanSums> plans;
   std::map<InProcess<std::uint32_t>, Amount> component_rows;
@@ -57,24 +55,6 @@ struct Sums {
 
 bool is_shared(const Owners& owners) {
   return owners.size() > 1;
-}
-
-// What threads did of the cell.
-std::span<const ThreadWork> work_of(Work work, const Cost& cost) {
-  if (work == nullptr) return {};
-  const auto found = work->find(cost.own_key);
-  return found == work->end() ? std::span<const ThreadWork>() : std::span(found->second);
-}
-
-void add_work(std::span<const ThreadWork> work, double part, SkewSum& to) {
-  for (const ThreadWork& each : work)
-    to.add(each.execution, each.thread, each.cpu_ns * part, each.squares * part * part);
-}
-
-template <typename Key>
-std::optional<Skew> skew_in(const std::map<Key, SkewSum>& sums, const Key& key) {
-  const auto found = sums.find(key);
-  return found == sums.end() ? std::nullopt : found->second.skew();
 }
 
 void add_tasks(const Cost& cost, std::span<const ThreadWork> work, PlanSums& plan) {
@@ -153,7 +133,8 @@ void add_nobodys(const Profile& profile, const Cost& cost, Sums& sums) {
   if (PlanSums* plan = plan_worked_for(profile, cost.key, sums)) add_reason(cost, 1, plan->unattributed);
 }
 
-Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source, Work work) {
+Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source,
+            const WorkByCell* work) {
   Sums sums;
   sums.work = work;
   for_each_cost(profile, selection, source, [&](const Cost& cost) {
@@ -339,24 +320,14 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
 
 }  // namespace
 
-Scale::Scale(const Cell& total, double idle) : Scale(total, idle, WholeSpread{}, 0) {}
-
-Scale::Scale(const Cell& total, double idle, const WholeSpread& spread, double average)
-    : total_(total.weight), sampled_(total.weight - idle), spread_(spread) {
-  independent_ = total.weight_squares > 0 ? sampled_ * sampled_ / total.weight_squares : 0;
-  effective_ = spread.all_drawn() ? independent_ : average;
-}
-
-Share95 Scale::operator()(const Amount& amount, const std::optional<RowSpread>& spread) const {
-  const double samples =
-      spread ? query::effective_samples(spread_, sampled_, independent_, *spread, effective_) : effective_;
-  const double share = total_ > 0 ? amount.weight / total_ : 0;
-  if (sampled_ == total_) return {amount, share, wilson(share, samples), spread};
-  // Differences of large numbers are not exact.
-  const double of_worked = sampled_ > 0 ? std::min(1.0, amount.weight / sampled_) : 0;
-  const Interval of_sampled = wilson(of_worked, samples);
-  const double part = total_ > 0 ? sampled_ / total_ : 0;
-  return {amount, share, {of_sampled.low * part, of_sampled.high * part}, spread};
+std::vector<OperatorRow> described_operators(const PlanModel& plan) {
+  std::vector<OperatorRow> rows;
+  for (const PlanModel::TreeNode& node : plan.tree()) {
+    // A number that the engine left out is no operator.
+    if (plan.component(0, node.id) != nullptr)
+      rows.push_back({component_row(plan, 0, node.id, {}), node.depth, node.last});
+  }
+  return rows;
 }
 
 Scale scale_of(const PlanReport& report) {
@@ -382,6 +353,7 @@ Result<PlanReport> report_of(const Profile& profile, const Selection& selection,
   PlanReport report;
   report.source = profile.source(*source);
   report.base = selection.base;
+  if (selection.executions.size() == 1) report.execution = *selection.executions.begin();
   report.total = totals.at(*source);
   if (elapsed != nullptr) {
     report.elapsed = elapsed->sum;
@@ -436,7 +408,7 @@ Error no_such_level(const Profile& profile, const PlanReport& summary, const std
 
 // The report of which `made` is the summary.
 Result<LevelReport> level_of(const Profile& profile, const Selection& selection, Result<PlanReport> made,
-                             const std::string& name, Work work) {
+                             const std::string& name, const WorkByCell* work) {
   if (!made) return made.error();
   LevelReport report{name, std::move(*made), {}};
   std::map<PlanKey, std::map<ComponentId, Amount>> sums;

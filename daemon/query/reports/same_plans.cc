@@ -234,13 +234,21 @@ std::vector<Sha256Digest> operator_identities(const std::vector<OperatorRow>& op
   return all;
 }
 
-std::set<InProcess<PlanId>> main_plans(const PlanReport& report) {
-  std::set<InProcess<PlanId>> out;
+MainPlans::MainPlans(const Profile& profile, const PlanReport& report) : profile_(profile) {
+  for (const PlanPart& part : report.plans) known_[{part.process, part.plan}] = false;
   const std::vector<PlanGroup> groups = plan_groups(report);
-  if (groups.empty()) return out;
+  if (groups.empty()) return;
+  tree_ = groups.front().tree;
   for (const std::size_t at : groups.front().plans)
-    out.insert({report.plans[at].process, report.plans[at].plan});
-  return out;
+    known_[{report.plans[at].process, report.plans[at].plan}] = true;
+}
+
+bool MainPlans::contains(const InProcess<PlanId>& plan) {
+  const auto [at, fresh] = known_.try_emplace(plan, false);
+  if (!fresh || !tree_) return at->second;
+  const PlanModel* model = profile_.plan(plan.first, plan.second);
+  at->second = model != nullptr && operator_paths(described_operators(*model)) == *tree_;
+  return at->second;
 }
 
 void unite_plans(PlanReport& report) {

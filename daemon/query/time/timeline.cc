@@ -9,6 +9,7 @@
 
 #include "daemon/query/sums/flame_functions.h"
 #include "daemon/query/sums/keys.h"
+#include "daemon/query/time/no_sample.h"
 
 namespace tailor::query {
 namespace {
@@ -243,7 +244,7 @@ Result<Timeline> timeline(const Profile& profile, const Selection& selection,
   if (options.buckets == 0 || options.buckets > kMaxBuckets)
     return invalid(fmt::format("a timeline has 1 to {} buckets, not {}", kMaxBuckets, options.buckets));
   const auto source = selection.source ? selection.source : default_source(profile, selection);
-  if (!source) return not_found("no sample in this selection");
+  if (!source) return no_sample(profile, selection);
   return Builder(profile, selection, *source, options).build();
 }
 

@@ -24,28 +24,47 @@ class Parts {
       : from_(within_reach(from)),
         to_(within_reach(to)),
         part_ns_(static_cast<double>(to_ - from_) / count),
-        sums_(count, 0.0) {}
+        sums_(count, 0.0),
+        changes_(count, 0.0) {}
 
-  // False: nothing of it is in the time.
+  // False: nothing of it is in the time. A span that fills many parts takes no longer than one that fills
+  // few.
   bool add(TimeNs begin, TimeNs end) {
     begin = std::max(begin, from_);
     end = std::min(end, to_);
     if (begin >= end) return false;
-    const double first = static_cast<double>(begin - from_), last = static_cast<double>(end - from_);
-    for (auto i = static_cast<std::size_t>(first / part_ns_); i < sums_.size(); ++i) {
-      const double low = static_cast<double>(i) * part_ns_;
-      if (low >= last) break;
-      const double inside = std::min(last, low + part_ns_) - std::max(first, low);
-      if (inside > 0) sums_[i] += inside / part_ns_;
+    const double first = static_cast<double>(begin - from_) / part_ns_;
+    const double last = static_cast<double>(end - from_) / part_ns_;
+    const std::size_t one = part_of(first), other = part_of(last);
+    if (one == other) {
+      sums_[one] += last - first;
+      return true;
     }
+    sums_[one] += static_cast<double>(one + 1) - first;
+    sums_[other] += last - static_cast<double>(other);
+    changes_[one + 1] += 1;
+    changes_[other] -= 1;
     return true;
   }
-  std::vector<double> take() { return std::move(sums_); }
+  std::vector<double> take() {
+    double whole = 0;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      whole += changes_[i];
+      sums_[i] += whole;
+    }
+    return std::move(sums_);
+  }
 
  private:
+  // The end of the time is in the last one.
+  std::size_t part_of(double place) const {
+    return std::min(static_cast<std::size_t>(place), sums_.size() - 1);
+  }
+
   TimeNs from_, to_;
   double part_ns_;
-  std::vector<double> sums_;
+  std::vector<double> sums_;     // of spans that begin or end in the part
+  std::vector<double> changes_;  // from the part before: how many spans fill it
 };
 
 // Spans of threads, of which no two of one thread overlap.

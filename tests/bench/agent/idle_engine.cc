@@ -2,7 +2,7 @@
 //
 //   idle_engine
 //
-// Prints "ready" once the daemon has heard of it. Ends when its standard input does.
+// Ends when its standard input does.
 #include <tailor/agent.h>
 
 #include <cstdint>
@@ -15,8 +15,6 @@ int main() {
   options.engine_name = "idle";
   if (tailor_agent_start(&options) != 0 || tailor_agent_barrier(kPatienceMs) != 1) return 3;
   tailor_thread_register("idle");
-  std::puts("ready");
-  std::fflush(stdout);
   while (std::getchar() != EOF) {
   }
   return 0;

@@ -24,7 +24,6 @@ const bench::RingLoad& load() {
   return made;
 }
 
-// The argument of a benchmark: what says for whom a thread works.
 const bench::RingLoad& load(bench::Saying saying) {
   static const bench::RingLoad slots(kSamples, bench::Saying::kSlots);
   static const bench::RingLoad restless(kSamples, bench::Saying::kRestless);

@@ -42,7 +42,7 @@ tailor_log_record mark(tailor_log_kind kind, TimeNs time, std::uint32_t id, std:
 
 }  // namespace
 
-RingLoad::RingLoad(int samples, Saying saying) : saying_(saying), last_(kThreads) {
+RingLoad::RingLoad(int samples, Saying saying) : saying_(saying), last_(kThreads), said_(kThreads) {
   format_.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
                         PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
   format_.regs_user = (1u << 8) | (1u << 23);  // IP, R15
@@ -173,8 +173,9 @@ void RingLoad::sample(capture::RingChunk& chunk, int thread, TimeNs time) {
   }
   fields.user_registers = {fields.ip, tag};
   if (saying_ != Saying::kLogs) {
-    const std::uint64_t pipeline = saying_ == Saying::kRestless ? 1 + below(kPipelines) : place.pipeline;
-    fields.user_registers.insert(fields.user_registers.end(), {place.execution, place.plan, pipeline << 32});
+    std::uint64_t& said = said_[static_cast<std::size_t>(thread)];
+    said = saying_ == Saying::kRestless ? said % kPipelines + 1 : place.pipeline;
+    fields.user_registers.insert(fields.user_registers.end(), {place.execution, place.plan, said << 32});
   }
   test::append(chunk.bytes, test::encode_sample(format_, fields));
 }

@@ -23,8 +23,8 @@ namespace tailor::bench {
 // Who says for whom a thread works.
 enum class Saying : std::uint8_t {
   kLogs,      // its log: samples bring no state
-  kSlots,     // its slot, as it is: the state changes as often as the log would have a mark
-  kRestless,  // its slot, with another pipeline at each sample
+  kSlots,     // its slot, as it is: the state changes with the pipeline
+  kRestless,  // its slot, with another pipeline than at its sample before
 };
 
 class RingLoad {
@@ -68,7 +68,8 @@ class RingLoad {
   std::vector<v1::Plan> plans_;
   std::vector<Code> codes_;  // (plan, pipeline)
   std::vector<Round> rounds_;
-  std::vector<Place> last_;  // by thread: as logged
+  std::vector<Place> last_;          // by thread: as logged
+  std::vector<std::uint64_t> said_;  // by thread: the pipeline in its slot
   Owners expected_;
 };
 

@@ -1,7 +1,7 @@
 // Segments of a store that has become too large, and what users have in them: only what a user has beyond a
-// share is cut, each part once, as long as the store is too large, and nothing of root, of the daemon's own
-// user and of users who are not known. Two bytes are what the store may keep, and each eight after them are a
-// segment or a part.
+// share is cut, each part once, as long as the store is too large. Nothing is cut of root, of the daemon's
+// own user and of users who are not known. Two bytes are what the store may keep, and each eight after them
+// are a segment or a part.
 #include <unistd.h>
 
 #include <algorithm>

@@ -29,13 +29,15 @@ tailor::store::RunSum runs_of(const Summary& summary) {
   return sum;
 }
 
-// Counts are the same, and times are of no more executions than there are.
+// Counts are the same, and times and costs are of no more executions than there are.
 void check_runs(const Summary& summary, const tailor::store::RunSum& same) {
   const tailor::store::RunSum sum = runs_of(summary);
-  check(sum.executions == same.executions && sum.failed == same.failed && sum.untimed == same.untimed);
+  check(sum.executions == same.executions && sum.failed == same.failed && sum.untimed == same.untimed &&
+        sum.not_drawn == same.not_drawn);
   check(sum.elapsed_sum == same.elapsed_sum && sum.elapsed_min == same.elapsed_min &&
         sum.elapsed_max == same.elapsed_max && sum.rows == same.rows);
   check(sum.untimed <= sum.executions && sum.elapsed.count() <= sum.timed());
+  check(sum.not_drawn <= sum.executions && sum.sampled() == sum.executions - sum.not_drawn);
 }
 
 std::string as_file(std::string_view payload, std::uint16_t version) {

@@ -232,7 +232,7 @@ TEST_F(AgentDaemonTest, WhatAProcessTakesAlongIsCounted) {
     const tailor_label label{"query", name.c_str()};
     tailor_agent_counters counters{sizeof(counters)};
     tailor_agent_get_counters(&counters);
-    for (const std::uint64_t before = counters.messages_dropped; counters.messages_dropped == before;) {
+    for (const std::uint64_t before = counters.messages_dropped; counters.messages_dropped < before + 1000;) {
       tailor_execution_begin(1, &label, 1);
       tailor_agent_get_counters(&counters);
     }
@@ -248,7 +248,7 @@ TEST_F(AgentDaemonTest, WhatAProcessTakesAlongIsCounted) {
   ASSERT_FALSE(sink().arenas.empty());
   const ArenaView& arena = *sink().arenas[0].arena;
   const std::uint64_t taken = arena.messages_taken();
-  EXPECT_GT(arena.messages_queued(), taken + 50) << "its queue was full";
+  EXPECT_GT(arena.messages_queued(), taken) << "its queue was full, and has more than a socket";
   // It may have ended between sending one and counting it.
   EXPECT_LE(taken, sink().messages.size());
   EXPECT_GE(taken + 1, sink().messages.size());

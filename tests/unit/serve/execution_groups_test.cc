@@ -114,6 +114,7 @@ TEST(ExecutionGroups, SayWhatIsKnownOfNoGroup) {
   GoneRow row;
   row.hour = 1000;
   row.runs = {5, 1, 50, 10, 10};
+  row.runs.not_drawn = 2;
   row.cpu.weight = store::to_parts(3e6);
   row.cpu.samples = store::to_parts(3);
   GoneList list{{row}, true};
@@ -125,6 +126,7 @@ TEST(ExecutionGroups, SayWhatIsKnownOfNoGroup) {
   const query::Json json = groups_json({}, GroupBy::kPod, 10, missing)["gone"];
   EXPECT_EQ(json["executions"], 10);
   EXPECT_EQ(json["failed"], 2);
+  EXPECT_EQ(json["drawn"], 6);
   EXPECT_EQ(json["cpu_ns"], 6e6);
   EXPECT_EQ(json["samples"], 6.0);
   EXPECT_EQ(json["since_ms"], 976 * 3'600'000.0);

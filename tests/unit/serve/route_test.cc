@@ -48,6 +48,22 @@ TEST(Route, AProfileIsOfCpuTimeOrOfElapsedTime) {
   }
 }
 
+TEST(Route, AFlameGraphIsOfCpuTimeOrOfElapsedTime) {
+  const std::string path = "/api/v1/executions/last/flame";
+  const auto of = [&](const std::string& value) {
+    const auto routed = route(path, {{"of", value}, {"to_ns", "5"}});
+    EXPECT_TRUE(routed) << routed.error().message;
+    return std::get<FlameView>(std::get<ViewRequest>(routed->request).kind).of;
+  };
+  EXPECT_EQ(of("cpu"), SharesOf::kPlan);
+  EXPECT_EQ(of("elapsed"), SharesOf::kElapsed);
+  EXPECT_EQ(kind_of(path, {{"of", "everything"}}), ErrorKind::kInvalid);
+  for (const char* filter : {"thread", "pipeline", "operator", "iteration"}) {
+    EXPECT_EQ(kind_of(path, {{"of", "elapsed"}, {filter, "1"}}), ErrorKind::kInvalid) << filter;
+    EXPECT_TRUE(route(path, {{filter, "1"}})) << filter;
+  }
+}
+
 TEST(Route, HistoryIsOfAQueryOrOfAll) {
   const auto routed = route("/api/v1/history", {{"fingerprint", "9c1e"}, {"by", "hour"}, {"since", "1000"}});
   ASSERT_TRUE(routed) << routed.error().message;

@@ -10,6 +10,7 @@
 #include "daemon/serve/file_state.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/service.h"
+#include "tailor/v1/control.pb.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 
@@ -67,6 +68,24 @@ TEST_F(ServiceValues, HaveNothingOfOthers) {
   ASSERT_TRUE(changes);
   EXPECT_EQ(changes->executions + changes->without_plan, 0u);
   EXPECT_FALSE(service_.open({Target::What::kAll}, {}, Detail::kSums, other, Stop()).ok());
+}
+
+// A process that ends at once takes a few messages along; a daemon that is too slow loses a part of all.
+TEST_F(ServiceValues, HealthSaysThatMessagesWereNotSent) {
+  v1::DaemonStatus said;
+  Service service(*library_, {"test", [&said] { return said; }});
+  const auto health = [&](std::uint64_t messages, std::uint64_t unsent) {
+    said.mutable_total()->set_messages(messages);
+    said.mutable_total()->set_agent_unsent(unsent);
+    const auto answer = service.answer(HealthRequest{}, Access::everything(), Stop());
+    EXPECT_TRUE(answer);
+    return answer ? answer->dump() : std::string();
+  };
+  EXPECT_EQ(health(10, 20), R"({"status":"ok","reasons":[]})") << "a few";
+  EXPECT_EQ(health(1'000'000, 6'425), R"({"status":"ok","reasons":[]})") << "a small part";
+  const std::string many = health(1'575, 6'425);
+  EXPECT_NE(many.find("degraded"), std::string::npos) << many;
+  EXPECT_NE(many.find("6425 messages of agents were not sent"), std::string::npos) << many;
 }
 
 }  // namespace

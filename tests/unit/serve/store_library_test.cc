@@ -311,7 +311,12 @@ TEST_F(StoreLibraryTest, TwoTimesOfAQueryAreCompared) {
   const Json all = ask(CompareRequest{runs_of(fingerprint), runs_of(fingerprint), ""});
   EXPECT_EQ(all["same_plan"], true);
   EXPECT_EQ(all["executions"], Json({{"a", 8}, {"b", 8}}));
-  EXPECT_EQ(all["runs"]["a"], Json({{"executions", 8}, {"sampled", 2}, {"left_out", 0}, {"other_plans", 0}}));
+  EXPECT_EQ(all["runs"]["a"], Json({{"executions", 8},
+                                    {"sampled", 2},
+                                    {"left_out", 0},
+                                    {"other_plans", 0},
+                                    {"runs_unknown", 0},
+                                    {"notes", Json::array()}}));
   for (const Json& row : all["operators"]) EXPECT_EQ(row["weight_change"], 0) << row["name"];
   // Where the first run ends, the others begin.
   const std::uint64_t began = ask(ExecutionRequest{prefix_target("e1e1")})["began_wall_ns"];

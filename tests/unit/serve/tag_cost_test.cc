@@ -129,6 +129,7 @@ TagCosts sums_of_runs(std::uint64_t seed, double cost_of_tags) {
     profile::AddedRuns runs;
     runs.runs = 50 + random() % 101;
     row.record.added = std::make_shared<const profile::AddedRuns>(runs);
+    row.record.labels = {{std::string(profile::kRunsLabel), std::string(profile::kRunsLabelValue)}};
     row.cost.cpu_ns = static_cast<double>(runs.runs) * 1e5 * of_session(random);
     if (!row.record.tags_off) row.cost.cpu_ns *= cost_of_tags;
     costs.add(row);
@@ -170,6 +171,44 @@ TEST(TagCost, ThatRunsAreDrawnTogetherMatters) {
   }
   EXPECT_GT(inside, 0.88 * kTrials);
   EXPECT_LT(inside_of_twin, 0.5 * kTrials);
+}
+
+// Short executions of which one of five has a sample. A store may keep one row for those that have none, but
+// for those without tags.
+TagCosts short_executions(std::uint64_t seed, double cost_of_tags, bool sums) {
+  Random random(seed);
+  TagCosts costs;
+  store::ExecutionRow sum;
+  profile::AddedRuns unsampled;
+  for (int i = 0; i < 10'000; ++i) {
+    store::ExecutionRow row;
+    row.record.end = 1;
+    row.record.tags_off = random() % 4 == 0;
+    const double chance = row.record.tags_off ? 0.2 : 0.2 * cost_of_tags;
+    const bool is_sampled = std::bernoulli_distribution(chance)(random);
+    row.cost = {is_sampled ? 1u : 0u, is_sampled ? 1e6 : 0.0};
+    if (sums && !is_sampled && !row.record.tags_off) {
+      ++unsampled.runs;
+    } else {
+      costs.add(row);
+    }
+  }
+  if (!sums) return costs;
+  sum.record.end = 1;
+  sum.record.added = std::make_shared<const profile::AddedRuns>(unsampled);
+  costs.add(sum);
+  return costs;
+}
+
+TEST(TagCost, ThatAStoreAddsUpExecutionsWithoutASampleChangesNothing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const query::Json each = short_executions(seed, 1.3, false).json(10);
+    const query::Json sums = short_executions(seed, 1.3, true).json(10);
+    ASSERT_FALSE(sums["ratio"].is_null()) << seed;
+    EXPECT_EQ(sums["with"]["executions"], each["with"]["executions"]);
+    for (const char* key : {"value", "low", "high"})
+      EXPECT_NEAR(sums["ratio"][key].get<double>(), each["ratio"][key].get<double>(), 1e-6) << key;
+  }
 }
 
 TEST(TagCost, RunsWhoseNumberIsNotKnownDoNotCount) {

@@ -258,58 +258,18 @@ TEST(Profile, OfElapsedTimeItIsDivided) {
   EXPECT_DOUBLE_EQ((*part)["elapsed"]["ns"], 160e6);
 }
 
-TEST(Compare, AnExecutionWithItselfIsTheSame) {
-  const View view = sample_view();
-  const auto same = compare_json(view, view);
-  ASSERT_TRUE(same);
-  EXPECT_TRUE((*same)["same_plan"].get<bool>());
-  for (const Json& row : (*same)["operators"]) {
-    EXPECT_EQ(row["change"], "matched");
-    EXPECT_EQ(row["weight_change"], 0);
-    EXPECT_FALSE(row["significant"].get<bool>());
-  }
-  const Json growth = (*same)["growth"];
-  EXPECT_DOUBLE_EQ(growth["ratio"].get<double>(), 1);
-  EXPECT_LT(growth["low"].get<double>(), 0.95);
-  EXPECT_GT(growth["high"].get<double>(), 1.05);
-}
-
-TEST(Compare, OfFewSamplesItIsNotKnownHowMuchACostGrew) {
-  const View view = sample_view({}, 1);
-  const auto same = compare_json(view, view);
-  ASSERT_TRUE(same);
-  EXPECT_TRUE((*same)["growth"].is_object()) << "of sixteen it is";
-  int unknown = 0;
-  for (const Json& row : (*same)["operators"]) unknown += row["growth"].is_null() ? 1 : 0;
-  EXPECT_GT(unknown, 0) << "of one or two it is not";
-}
-
-// A second execution of the plan, without samples: chance, or because a share of the executions is sampled.
-View view_with_another(bool drawn) {
-  profile::ExecutionRecord other;
-  other.process = test::kSampleProcess;
-  other.handle = test::kSampleExecution + 1;
-  other.id.bytes.fill(0xE2);
-  other.plan = test::kSamplePlan;
-  other.begin = test::kSampleStart;
-  other.end = test::kSampleStart + 1000;
-  other.drawn = drawn;
-  auto profile = std::make_shared<const query::Profile>(test::make_profile([&](profile::ProfileSink& sink) {
-    test::give_profile(sink, 5);
-    sink.on_execution(other);
-  }));
-  auto view = make_view({profile, {}}, {});
-  EXPECT_TRUE(view) << (view ? "" : view.error().message);
-  return std::move(*view);
-}
-
-// Costs of one execution are the sum divided by the executions.
-TEST(Compare, OfAShareThatIsSampledTheShareCounts) {
-  const View all = view_with_another(true), share = view_with_another(false);
-  const auto both = comparison(all, share);
-  ASSERT_TRUE(both) << both.error().message;
-  EXPECT_EQ(both->executions_a, 2u);
-  EXPECT_EQ(both->executions_b, 1u);
+TEST(Flame, OfElapsedTimeItIsDivided) {
+  Filters half;
+  half.to_ns = 160'000'000;
+  const View view = sample_view(half);
+  const auto flame = flame_json(view, query::default_flame_order(), SharesOf::kElapsed);
+  ASSERT_TRUE(flame) << flame.error().message;
+  EXPECT_EQ((*flame)["of"], "elapsed");
+  EXPECT_NEAR((*flame)["root"]["weight"].get<double>(), 160e6, 1e-3);
+  const auto functions = flame_json(view, *query::parse_flame_order("operator,function"), SharesOf::kElapsed);
+  ASSERT_FALSE(functions);
+  EXPECT_EQ(functions.error().kind, ErrorKind::kInvalid);
+  EXPECT_FALSE((*flame_json(view, query::default_flame_order())).contains("of"));
 }
 
 // What the views of the sample execution show, whose worker had two samples.
@@ -429,8 +389,8 @@ TEST(List, HasItsKeysWhateverIsKnown) {
   EXPECT_EQ(json["gone_more"], true);
   ASSERT_EQ(json["gone"].size(), 2u);
   EXPECT_EQ(keys_of(json["gone"][0]),
-            (std::vector<std::string>{"cpu_ns", "elapsed_ns", "executions", "failed", "fingerprint", "hour",
-                                      "hour_wall_ns", "hours", "plan_name", "samples", "text"}));
+            (std::vector<std::string>{"cpu_ns", "drawn", "elapsed_ns", "executions", "failed", "fingerprint",
+                                      "hour", "hour_wall_ns", "hours", "plan_name", "samples", "text"}));
   EXPECT_EQ(
       json["gone"][0]["elapsed_ns"],
       Json({{"min", 0}, {"mean", 0}, {"max", 0}, {"p50", nullptr}, {"p95", nullptr}, {"p99", nullptr}}));

@@ -178,11 +178,14 @@ TEST(SummaryCodec, KeepsHowManyExecutionsAreInNoElapsedTime) {
   run.elapsed.add(5);
   run.elapsed.add(7);
   run.untimed = 1;
+  given.runs.rbegin()->second.not_drawn = 1;
   const auto again = read(bytes_of(given));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->runs.begin()->second.untimed, 1u);
   EXPECT_EQ(again->runs.begin()->second.timed(), 2u);
+  EXPECT_EQ(again->runs.begin()->second.not_drawn, 0u);
   EXPECT_EQ(again->runs.rbegin()->second.untimed, 0u);
+  EXPECT_EQ(again->runs.rbegin()->second.not_drawn, 1u);
   run.untimed = 4;
   EXPECT_FALSE(read(bytes_of(given))) << "more than there are";
   run.untimed = 2;

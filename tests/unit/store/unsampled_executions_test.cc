@@ -7,12 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/profile/leader.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -153,29 +156,124 @@ TEST_F(UnsampledTest, WhatIsMoreThanAShortRunStaysAsItIs) {
   give(4, [](profile::ExecutionRecord& each) {
     each.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
   });
+  give(5, [](profile::ExecutionRecord& each) {
+    profile::Blockers blockers;
+    blockers.seen = {{{43, 7}, {}, 100 * kMs, 101 * kMs}};
+    each.blockers = std::make_shared<const profile::Blockers>(std::move(blockers));
+  });
   end_all(200 * kMs);
-  for (ExecutionHandle handle = 1; handle <= 4; ++handle) {
+  for (ExecutionHandle handle = 1; handle <= 5; ++handle) {
     ASSERT_NE(last_of(handle), nullptr) << handle;
     EXPECT_EQ(last_of(handle)->end, 101 * kMs) << handle;
     EXPECT_EQ(last_of(handle)->added, nullptr) << handle;
   }
+  EXPECT_NE(last_of(5)->blockers, nullptr);
+}
+
+// A list names the holder of the lock while the execution waits.
+TEST_F(UnsampledTest, WhatWasHeldUpIsGivenAtOnce) {
+  profile::ExecutionRecord record = begun(1, 100 * kMs);
+  executions_.execution(record);
+  EXPECT_TRUE(given_.empty());
+  record.blockers = std::make_shared<const profile::Blockers>();
+  executions_.execution(record);
+  ASSERT_EQ(given_.size(), 1u);
+  EXPECT_EQ(executions_.held_back(), 0u);
+  record.blockers = nullptr;
+  executions_.execution(ended(record, 101 * kMs));
+  ASSERT_EQ(given_.size(), 2u) << "and its end, too";
+  EXPECT_EQ(given_[1].end, 101 * kMs);
+}
+
+std::string digits_of(const ExecutionId& id) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : id.bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
 }
 
 // A report shows workers as a part of their leader.
 TEST_F(UnsampledTest, ALeaderOfWorkersStaysAsItIs) {
   executions_.execution(begun(1, 100 * kMs));
   profile::ExecutionRecord worker = begun(2, 101 * kMs);
-  std::string id;
-  for (const std::uint8_t byte : begun(1, 0).id.bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    id += kDigits[byte >> 4];
-    id += kDigits[byte & 15];
-  }
-  worker.labels.emplace_back(profile::kLeaderLabel, id);
+  worker.labels.emplace_back(profile::kLeaderLabel, digits_of(begun(1, 0).id));
   executions_.execution(worker);
   ASSERT_EQ(given_.size(), 2u);
   EXPECT_EQ(given_[0].handle, 1u);
   EXPECT_EQ(given_[1].handle, 2u);
+}
+
+// Processes are heard in any order.
+TEST_F(UnsampledTest, ALeaderThatIsHeardOfBehindItsWorkerStaysAsItIs) {
+  profile::ExecutionRecord worker = begun(2, 101 * kMs);
+  worker.labels.emplace_back(profile::kLeaderLabel, digits_of(begun(1, 0).id));
+  executions_.execution(worker);
+  run(1, 100 * kMs, 5 * kMs);
+  run(3, 100 * kMs, 5 * kMs);
+  end_all(200 * kMs);
+  ASSERT_NE(last_of(1), nullptr);
+  EXPECT_EQ(last_of(1)->added, nullptr);
+  EXPECT_EQ(last_of(1)->labels.size(), 2u);
+  // Which executions were named is forgotten after two intervals.
+  for (const TimeNs interval : {2, 4}) executions_.watermark(interval * UnsampledExecutions::kInterval);
+  executions_.execution(begun(1, 5 * UnsampledExecutions::kInterval));
+  EXPECT_EQ(executions_.held_back(), 1u);
+}
+
+// A report shows who held the lock, and what the holder ran.
+TEST_F(UnsampledTest, WhoWaitedForALockAndWhoHeldItStayAsTheyAre) {
+  for (ExecutionHandle handle = 1; handle <= 4; ++handle) executions_.execution(begun(handle, 100 * kMs));
+  profile::ExecutionRecord waits = begun(1, 100 * kMs);
+  profile::Blockers blockers;
+  blockers.seen.push_back({kEngineProcess, begun(2, 0).id, 101 * kMs, 102 * kMs});
+  blockers.seen.push_back({kEngineProcess, {}, 101 * kMs, 102 * kMs});
+  waits.blockers = std::make_shared<const profile::Blockers>(blockers);
+  executions_.execution(waits);
+  ASSERT_EQ(given_.size(), 2u) << "the holder, and who waits for it";
+  EXPECT_EQ(given_[0].handle, 2u);
+  EXPECT_EQ(given_[1].handle, 1u);
+  // It has its row already, and another one holds the lock.
+  blockers.seen.push_back({kEngineProcess, begun(3, 0).id, 102 * kMs, 103 * kMs});
+  waits.blockers = std::make_shared<const profile::Blockers>(blockers);
+  executions_.execution(waits);
+  ASSERT_EQ(given_.size(), 4u);
+  EXPECT_EQ(given_[2].handle, 3u);
+  EXPECT_EQ(given_[3].blockers->seen.size(), 3u);
+  EXPECT_EQ(executions_.held_back(), 1u);
+}
+
+// A report looks for its samples by its begin and its end.
+TEST_F(UnsampledTest, WhatIsToldLateStaysAsItIs) {
+  profile::ExecutionRecord late = begun(1, 100 * kMs);
+  late.heard = late.begin + UnsampledExecutions::kToldLate;
+  executions_.execution(late);
+  EXPECT_EQ(given_.size(), 1u);
+  profile::ExecutionRecord soon = begun(2, 100 * kMs);
+  soon.heard = soon.begin + UnsampledExecutions::kToldLate - 1;
+  executions_.execution(soon);
+  EXPECT_EQ(given_.size(), 1u);
+}
+
+// The one that began first may end last.
+TEST_F(UnsampledTest, ASumIsThatOfTheExecutionThatBeganFirst) {
+  for (const auto& [handle, begin, took] : {std::tuple<ExecutionHandle, TimeNs, TimeNs>{1, 100, 900},
+                                            std::tuple<ExecutionHandle, TimeNs, TimeNs>{2, 200, 5}}) {
+    profile::ExecutionRecord record = begun(handle, begin * kMs);
+    record.heard = record.begin + kMs;
+    executions_.execution(record);
+    executions_.execution(ended(record, record.begin + took * kMs));
+  }
+  for (TimeNs now = 200; now < 2'300; now += 50) executions_.watermark(now * kMs);
+  executions_.give_sums();
+  ASSERT_EQ(given_.size(), 1u);
+  EXPECT_EQ(given_[0].handle, 1u);
+  EXPECT_EQ(given_[0].begin, 100 * kMs);
+  EXPECT_EQ(given_[0].end, 1'000 * kMs);
+  EXPECT_EQ(given_[0].heard, 101 * kMs);
+  EXPECT_EQ(profile::runs_of(given_[0]), 2u);
 }
 
 TEST_F(UnsampledTest, TheEndGivesAllThatIsLeft) {

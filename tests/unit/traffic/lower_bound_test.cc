@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,62 @@ TEST(LowerBound, LeastMissesLieBelowLeastRecentlyUsed) {
       before = shape.least_misses(lines);
     }
   }
+}
+
+// What a cache fetches that knows how many uses each line has left in one pass over the region, and keeps
+// those with most. It may leave out what it fetches.
+double fetched_by_uses_left(const Pattern& pattern, std::size_t lines) {
+  Draws draws(7);
+  const std::vector<std::uint64_t> items = items_of(pattern, draws);
+  std::vector<int> left(pattern.region.items * pattern.region.item_bytes / 64 + 1);
+  const auto line_of = [&](std::uint64_t item) {
+    return static_cast<std::size_t>(item * pattern.region.item_bytes / 64);
+  };
+  for (const std::uint64_t item : items) ++left[line_of(item)];
+  std::set<std::size_t> kept;
+  double fetched = 0;
+  for (const std::uint64_t item : items) {
+    const std::size_t line = line_of(item);
+    --left[line];
+    if (kept.contains(line)) {
+      if (left[line] == 0) kept.erase(line);
+      continue;
+    }
+    ++fetched;
+    if (left[line] == 0) continue;
+    kept.insert(line);
+    if (kept.size() <= lines) continue;
+    kept.erase(std::ranges::min_element(kept, {}, [&](std::size_t each) { return left[each]; }));
+  }
+  return fetched;
+}
+
+// Patterns whose lines have no use left at some time, with 8 and with 4 items a line.
+std::vector<Pattern> patterns_with_ends() {
+  return {shuffled(1, 3200, 8), shuffled(1, 3200, 16), scatter(1, 6400, 16, 64)};
+}
+
+TEST(LowerBound, NoCacheThatKnowsTheUsesLeftMovesLess) {
+  for (const Pattern& pattern : patterns_with_ends())
+    for (const std::size_t lines : {8U, 16U, 32U, 100U, 200U}) {
+      const double fetched = fetched_by_uses_left(pattern, lines);
+      EXPECT_LE(Shape(pattern, 64).least_misses(static_cast<double>(lines)),
+                1.01 * fetched + 5 * std::sqrt(fetched))
+          << lines << " lines";
+    }
+}
+
+TEST(LowerBound, ATwinThatTakesTheLeastRecentlyUsedForTheBestIsFound) {
+  int exceeded_by = 0;
+  for (const Pattern& pattern : patterns_with_ends())
+    for (const std::size_t lines : {32U, 100U, 200U}) {
+      const Shape shape(pattern, 64);
+      const double window =
+          window_for(static_cast<double>(lines), [&](double share) { return shape.distinct(share); });
+      const double fetched = fetched_by_uses_left(pattern, lines);
+      exceeded_by += shape.misses(window) > 1.01 * fetched + 5 * std::sqrt(fetched);
+    }
+  EXPECT_GT(exceeded_by, 0);
 }
 
 TEST(LowerBound, PartsShareWhatTheCacheHeldOfTheWhole) {

@@ -116,6 +116,21 @@ TEST(Patterns, TheirNumberIsBounded) {
   EXPECT_FALSE(check(kCache, idle).ok());
 }
 
+TEST(Patterns, PiecesOfWholeRegionsAreBounded) {
+  // What a phase leaves of a whole region is divided when a later phase uses a part of it.
+  Pattern part = fine_pattern();
+  part.region.part = 1;
+  part.region.parts = kMostPatterns;
+  const std::uint64_t wholes = kMostPieces / kMostPatterns;
+  std::vector<Phase> phases(wholes, Phase{.patterns = {fine_pattern()}});
+  phases.push_back({.patterns = {part}});
+  EXPECT_TRUE(check(kCache, phases).ok());
+  phases.push_back({.patterns = {fine_pattern()}});
+  const Status status = check(kCache, phases);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("pieces"));
+}
+
 TEST(Blocks, UsePartsOfTheirRegions) {
   Pattern random = fine_pattern();
   random.kind = PatternKind::kRandomAccess;

@@ -446,6 +446,8 @@ TEST(PlanReport, ExecutionsDoNotMix) {
     sink.on_samples(samples);
   });
   const PlanReport one = report_of(profile, {.executions = {{test::kSampleProcess, test::kSampleExecution}}});
+  EXPECT_EQ(one.execution, (InProcess<ExecutionHandle>{test::kSampleProcess, test::kSampleExecution}));
+  EXPECT_FALSE(report_of(profile, {}).execution) << "nobody asked for one";
   EXPECT_EQ(one.total.samples, 4u);
   EXPECT_DOUBLE_EQ(share_of(one, 1), 0);
   EXPECT_FALSE(plan_report(profile, {.executions = {{test::kSampleProcess, 12345}}}));

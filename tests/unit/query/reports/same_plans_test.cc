@@ -5,6 +5,9 @@
 
 #include <utility>
 
+#include "tests/support/profile_bytes.h"
+#include "tests/support/sample_profile.h"
+
 namespace tailor::query {
 namespace {
 
@@ -103,7 +106,12 @@ TEST(SamePlans, OtherTreesStayApartTheMostExpensiveFirst) {
   PlanPart other = joined(9, 1, 29, "100");
   other.operators[1].name = "index scan";
   PlanReport report = report_with({joined(1, 6, 14, "100"), other, joined(2, 3, 17, "200")});
-  EXPECT_EQ(main_plans(report), (std::set<InProcess<PlanId>>{{{}, 1}, {{}, 2}}));
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
+  MainPlans main(profile, report);
+  EXPECT_TRUE(main.contains({{}, 1}));
+  EXPECT_TRUE(main.contains({{}, 2}));
+  EXPECT_FALSE(main.contains({{}, 9}));
+  EXPECT_FALSE(main.contains({{}, 10})) << "it is not known";
   unite_plans(report);
   ASSERT_EQ(report.plans.size(), 2u);
   EXPECT_DOUBLE_EQ(report.plans[0].cost.amount.samples, 40);
@@ -115,7 +123,32 @@ TEST(SamePlans, NothingStaysNothing) {
   PlanReport report;
   unite_plans(report);
   EXPECT_TRUE(report.plans.empty());
-  EXPECT_TRUE(main_plans(report).empty());
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
+  EXPECT_FALSE(MainPlans(profile, report).contains({test::kSampleProcess, test::kSamplePlan}));
+}
+
+// An engine that registers a plan for each execution has many without a sample.
+TEST(SamePlans, APlanWithoutSamplesBelongsToItsTree) {
+  v1::Plan again = test::sample_plan(), other = test::sample_plan();
+  again.set_id(8);
+  auto& counted = *again.mutable_levels(0)->mutable_components(0)->add_attributes();
+  counted.set_key("actual_rows");
+  counted.set_number(7);
+  other.set_id(9);
+  other.mutable_levels(0)->mutable_components(0)->set_kind("sort");
+  const Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_profile(sink, 1);
+    sink.on_plan(test::kSampleProcess, test::kSampleStart, again);
+    sink.on_plan(test::kSampleProcess, test::kSampleStart, other);
+  });
+  const auto report = plan_report(profile, {});
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->plans.size(), 1u);
+  MainPlans main(profile, *report);
+  EXPECT_TRUE(main.contains({test::kSampleProcess, test::kSamplePlan}));
+  EXPECT_TRUE(main.contains({test::kSampleProcess, 8}));
+  EXPECT_FALSE(main.contains({test::kSampleProcess, 9})) << "another tree";
+  EXPECT_FALSE(main.contains({test::kSampleProcess, 10})) << "no plan";
 }
 
 }  // namespace

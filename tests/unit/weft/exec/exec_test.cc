@@ -197,6 +197,35 @@ TEST_F(WeftExec, CodeThatCountsKnowsTheRowsOfEveryOperator) {
   }
 }
 
+TEST_F(WeftExec, ScansSayWhichColumnsTheyReadForWhichRows) {
+  auto query = compile("select sum(k) from r where v > 1");
+  ASSERT_NE(query, nullptr);
+  const v1::Plan plan = query->dictionary().build({1, 2, 3});
+  std::uint32_t scan = 0;
+  for (const v1::Component& op : plan.levels(0).components())
+    if (op.kind() == "scan") scan = op.id();
+  const v1::Access *tested = nullptr, *summed = nullptr;
+  for (const v1::Component& task : plan.levels(1).components())
+    for (const v1::Access& access : task.accesses()) {
+      EXPECT_TRUE(access.reads());
+      EXPECT_GT(access.pipeline(), 0u);
+      EXPECT_LE(access.pipeline(), static_cast<std::uint32_t>(plan.pipelines_size()));
+      if (access.region() == "r.v") tested = &access;
+      if (access.region() == "r.k") summed = &access;
+      EXPECT_NE(access.region(), "r.s") << "the query does not use it";
+    }
+  ASSERT_NE(tested, nullptr);
+  EXPECT_EQ(tested->pattern(), v1::ACCESS_SEQUENTIAL) << "each row is tested";
+  EXPECT_EQ(tested->items().fixed(), 9000u);
+  ASSERT_NE(summed, nullptr);
+  EXPECT_EQ(summed->items().fixed(), 9000u);
+  if (summed->pattern() == v1::ACCESS_CONDITIONAL) {
+    EXPECT_EQ(summed->accesses().rows_of(), scan) << "rows that passed";
+  } else {
+    EXPECT_EQ(summed->pattern(), v1::ACCESS_UNKNOWN) << "not each row";
+  }
+}
+
 TEST_F(WeftExec, PlansAreKeptByTextAndSettings) {
   PlanCache cache;
   auto get = [&](const std::string& sql, CompileSettings settings = {}) {

@@ -75,6 +75,12 @@ TEST_F(WorkflowLibrary, BitcodeRunsWithoutClang) {
   ASSERT_TRUE(stored.ok()) << stored.error().message;
   EXPECT_EQ(*stored, (folder / "kmeans.wf").string());
   EXPECT_TRUE(std::filesystem::exists(folder / "kmeans.bc"));
+  // What is kept does not take the place of what it was made from.
+  auto kept = open_workflow(*stored, {});
+  ASSERT_TRUE(kept.ok()) << kept.error().message;
+  auto over_itself = store_workflow(*kept, "", folder.string());
+  ASSERT_FALSE(over_itself.ok());
+  EXPECT_THAT(over_itself.error().message, HasSubstr("kmeans.wf would be overwritten"));
   const Settings few{{"points_made", 1000}};
   auto again = open_workflow(*stored, few);
   ASSERT_TRUE(again.ok()) << again.error().message;

@@ -149,6 +149,35 @@ TEST(WorkflowParser, KnowsWhatRemainsOfAPipeline) {
   EXPECT_EQ(read->statements[0].operators[0].pattern, Pattern::kSynchronous);
 }
 
+TEST(WorkflowParser, JoinsBringTheFieldsOfAnInput) {
+  const std::string begin =
+      "workflow w\ninput points(p f64[2], k i64) rows 10 by make()\ninput kinds(kind i32, weight f64, k i64) "
+      "rows 3 "
+      "by make_kind()\ncontext total f64\nfrom points\n";
+  const std::string with_k = begin + "join kinds on k = kind\nreduce f(weight) into total\nend\n";
+  EXPECT_EQ(error_of(with_k), "test.weft:6:6: the field k is there already, from line 2");
+  auto read = parse_workflow(begin + "join kinds on k = k\nreduce f(weight, kind) into total\nend\n",
+                             "test.weft", {});
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const Statement& pipeline = read->statements.at(0);
+  const PipelineOperator& join = pipeline.operators.at(0);
+  EXPECT_EQ(join.kind, OperatorKind::kJoin);
+  EXPECT_EQ(join.input, 1u);
+  EXPECT_EQ(join.input_key, 2u);
+  EXPECT_EQ(join.key, std::optional<std::uint32_t>(1));
+  EXPECT_EQ(join.outputs, (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(join.input_fields, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(pipeline.fields.at(3).name, "weight");
+  EXPECT_EQ(error_of(begin + "join nothing on k = k\n"),
+            "test.weft:6:6: there is no input nothing before this line");
+  EXPECT_EQ(error_of(begin + "join kinds on p = k\n"),
+            "test.weft:6:15: the key p is no whole number: it must be i64 or i32");
+  EXPECT_EQ(error_of(begin + "join kinds on k = weight\n"),
+            "test.weft:6:19: the key weight is no whole number: it must be i64 or i32");
+  EXPECT_EQ(error_of(begin + "join kinds on k = p\n"),
+            "test.weft:6:19: the input kinds has no field p before this place");
+}
+
 // As numba names them.
 TEST(WorkflowParser, FunctionsMayHaveAnyNameInQuotes) {
   auto read =

@@ -15,10 +15,11 @@ class WorkflowRunTest : public WorkflowFixture {
  protected:
   // What the contexts that are shown hold, on one worker and on three, unoptimised and optimised: all the
   // same.
-  std::map<std::string, std::vector<double>> values(const std::string& text) {
+  std::map<std::string, std::vector<double>> values(const std::string& text,
+                                                    const std::string& functions = kFunctions) {
     std::map<std::string, std::vector<double>> first;
     for (jit::OptLevel level : {jit::OptLevel::kO0, jit::OptLevel::kO2}) {
-      auto compiled = compile(text, kFunctions, {.level = level});
+      auto compiled = compile(text, functions, {.level = level});
       EXPECT_TRUE(compiled.ok()) << compiled.error().message;
       if (!compiled.ok()) return {};
       for (unsigned workers : {1u, 3u}) {
@@ -64,6 +65,73 @@ TEST_F(WorkflowRunTest, FlatmapsGiveSeveralTuples) {
   for (int row = 0; row < 100000; ++row) total += (row % 4) * static_cast<double>(row);
   EXPECT_EQ(seen["total"], std::vector<double>{total});
   EXPECT_EQ(seen["copied"], std::vector<double>{150000});
+}
+
+// Six tuples with the keys 0, 1, 2, 0, 1, 2: a key has two tuples or none. The keys have two widths.
+TEST_F(WorkflowRunTest, JoinsGiveEachPairOfEqualKeys) {
+  const std::string functions = std::string(kFunctions) +
+                                "define void @make_pair(i64 %row, ptr %key, ptr %weight) {\n"
+                                "  %r = srem i64 %row, 3\n  %k = trunc i64 %r to i32\n"
+                                "  store i32 %k, ptr %key, align 4\n  %w = sitofp i64 %row to double\n"
+                                "  store double %w, ptr %weight, align 8\n  ret void\n}\n";
+  const std::string pairs = "input pairs(key i32, weight f64) rows 6 by make_pair()\n";
+  auto seen = values(std::string(kHeading) + pairs +
+                         "from t\n"
+                         "  join pairs on k = key\n"
+                         "  reduce add(weight) into total combine add\n"
+                         "  reduce count() by k into counts combine add_counts\n"
+                         "end\n"
+                         "from pairs\n"
+                         "  join t on key = k\n"
+                         "  reduce count() into copied combine add_counts\n"
+                         "end\nshow total, counts, copied\n",
+                     functions);
+  EXPECT_EQ(seen["total"], std::vector<double>{25000.0 * (0 + 3 + 1 + 4 + 2 + 5)});
+  EXPECT_EQ(seen["counts"], (std::vector<double>{50000, 50000, 50000, 0}));
+  EXPECT_EQ(seen["copied"], std::vector<double>{150000}) << "from the other side it is the same";
+  // In a loop it stays as it is.
+  seen = values(std::string(kHeading) + pairs +
+                    "loop l 3\n  from t\n    join pairs on k = key\n"
+                    "    reduce count() into copied combine add_counts\n  end\nend\nshow copied\n",
+                functions);
+  EXPECT_EQ(seen["copied"], std::vector<double>{450000});
+}
+
+// An optimiser says of a call that it touches no variable of its function. In the loop the variable is the
+// loop's.
+TEST_F(WorkflowRunTest, TailCallsOfUsersCodeMayWriteToVariablesOfTheLoop) {
+  const std::string functions =
+      std::string(kFunctions) +
+      "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+      "define void @cleared(double %x, ptr %a, ptr %b) {\n"
+      "  store double %x, ptr %a, align 8\n  store double %x, ptr %b, align 8\n"
+      "  tail call void @llvm.memset.p0.i64(ptr %a, i8 0, i64 8, i1 false)\n  ret void\n}\n";
+  auto seen = values(std::string(kHeading) +
+                         "from t\n  map cleared(x) -> a f64, b f64\n"
+                         "  reduce add(a) into total combine add\n"
+                         "  reduce add(b) by k into sums combine add\nend\nshow total, sums\n",
+                     functions);
+  EXPECT_EQ(seen["total"], std::vector<double>{0});
+  EXPECT_GT(seen["sums"].at(1), 0);
+}
+
+// An execution may be asked to have no tags.
+TEST_F(WorkflowRunTest, WithoutTagsTheValuesAreTheSame) {
+  auto compiled =
+      compile(std::string(kHeading) + "from t\nreduce add(x) into total combine add\nend\nshow total\n");
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  auto untagged = (*compiled)->without_tags();
+  ASSERT_TRUE(untagged.ok()) << untagged.error().message;
+  EXPECT_NE(*untagged, compiled->get());
+  EXPECT_EQ((*untagged)->tag(1, 1), 0u);
+  auto again = (*compiled)->without_tags();
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, *untagged) << "it is compiled once";
+  for (const CompiledWorkflow* each : {static_cast<const CompiledWorkflow*>(compiled->get()), *untagged}) {
+    auto outcome = run(*each, 2);
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_EQ(outcome->shown.at(0).real(0), 99999.0 * 100000 / 2);
+  }
 }
 
 TEST_F(WorkflowRunTest, SynchronousOperatorsLoseNothing) {

@@ -461,6 +461,7 @@ export interface Fingerprint {
   drawn?: number; // of the executions, those that are sampled: the CPU time is of these
   cpu_ns_of_all?: { value: number; low: number; high: number } | null; // of all of them; null: all are sampled, or too few
   elapsed_ns: { min: number; mean: number; max: number; unknown?: number }; // unknown: how many executions are in none of these
+  running?: number; // of the executions: in none of these, too
   first_ms: number; // when the first and the last of them began
   last_ms: number;
   last_execution: string;
@@ -511,7 +512,7 @@ export interface History extends HistorySums {
   periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 
-// Of sums that an older program made, the interval is not known.
+// The interval is not known of sums that an older program made, or of which a share of the executions was sampled.
 export interface CompareCost {
   share: number;
   share_low: number | null;
@@ -556,6 +557,8 @@ export interface CompareRuns {
   sampled: number; // of them, those with samples
   left_out: number; // older ones
   other_plans: number; // that ran another plan than the one that is compared
+  runs_unknown?: number; // left out too: runs were added up in them, and nobody knows how many
+  notes?: string[]; // what else is left out
 }
 
 export interface Compare {
@@ -565,6 +568,7 @@ export interface Compare {
   executions?: { a?: number; b?: number }; // that the costs are of
   same_plan: boolean | null; // null: some sums do not say it
   growth?: Growth | null; // of all of it
+  runs_unknown?: boolean; // some that is compared are runs that were added up, nobody knows how many: what one costs is not known
   sums?: boolean; // samples of some of the time are deleted
   unwritten?: { a: number; b: number }; // samples that sums lack
   runs?: { a: CompareRuns | null; b: CompareRuns | null };

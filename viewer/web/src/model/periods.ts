@@ -34,15 +34,20 @@ export function eventOf(history: History): string {
   return rows[0]?.source ?? "";
 }
 
+// Whether all executions were sampled. Samples of one execution are alike: of a share of the executions, intervals follow from how
+// these differ, and sums do not say that.
+export const allDrawn = (sums: HistorySums) => (sums.drawn ?? sums.executions) >= sums.executions;
+
 // Costs of one event, the dearest first; the unattributed always last and always one line.
 export function linesOf(sums: HistorySums, event: string): Line[] {
+  const all = allDrawn(sums);
   const lines: Line[] = [];
   const nobody: Line = { key: "unattributed", what: "unattributed", name: "unattributed", ...nothing };
   for (const row of sums.rows) {
     if (row.source !== event) continue;
     const line = row.what === "unattributed" ? nobody : { key: keyOf(row), what: row.what, name: row.name, ...nothing };
     line.weight += row.weight;
-    line.squares = added(line.squares, row.weight_squares);
+    line.squares = all ? added(line.squares, row.weight_squares) : null;
     line.samples += row.samples;
     if (row.what !== "unattributed") lines.push(line);
   }

@@ -4,7 +4,7 @@ import { count, duration, name as clean } from "./format.ts";
 
 // Where a share of the executions is sampled, nobody knows what the others cost.
 export const cpuText = (row: Execution): string => (row.drawn === false ? "not sampled" : duration(row.cpu_ns));
-export const isOfShare = (query: Fingerprint): boolean => query.drawn !== undefined && query.drawn < query.executions;
+export const isOfShare = (sum: { executions: number; drawn?: number }): boolean => sum.drawn !== undefined && sum.drawn < sum.executions;
 
 // Of a query's CPU time: of how many executions it is, and what all of them cost by that; "" where it is of all.
 export function shareText(query: Fingerprint): string {
@@ -35,9 +35,10 @@ export function failureOf(row: Execution): string {
   return `${count(failed)} of ${count(runsOf(row))} runs`;
 }
 
-// How long executions of a query took on average. NaN: of none it is known, because their engine added up runs.
-export function meanElapsed(sum: { executions: number; elapsed_ns: { mean: number; unknown?: number } }): number {
-  return (sum.elapsed_ns.unknown ?? 0) >= sum.executions && sum.executions > 0 ? Number.NaN : sum.elapsed_ns.mean;
+// How long executions of a query took on average. NaN: of none it is known, because they run, or their engine added up runs.
+export function meanElapsed(sum: { executions: number; running?: number; elapsed_ns: { mean: number; unknown?: number } }): number {
+  const unknown = (sum.elapsed_ns.unknown ?? 0) + (sum.running ?? 0);
+  return unknown >= sum.executions && sum.executions > 0 ? Number.NaN : sum.elapsed_ns.mean;
 }
 
 // The other rate that its process was sampled at while it ran, as `tailor list` marks it: what raised it, without what exactly

@@ -44,17 +44,18 @@ function Sides({ access, a, b, source }: { access: Access; a?: string; b?: strin
   );
 }
 
-// The change of what one execution costs: a side may be of many.
-function ofOne<Row extends CompareRow | CompareRest>(row: Row, executions: Record<SideName, number>): Row {
-  return { ...row, weight_change: (row.b?.weight ?? 0) / executions.b - (row.a?.weight ?? 0) / executions.a };
+// The change of what one execution costs: a side may be of many. `executions` null: nobody knows of how many.
+function changeOfOne(row: CompareRow | CompareRest, executions: Record<SideName, number> | null): number | null {
+  return executions && (row.b?.weight ?? 0) / executions.b - (row.a?.weight ?? 0) / executions.a;
 }
 
 function Answer({ compare, queries }: { compare: Compare; queries: Record<SideName, string> }) {
   const executions = { a: Math.max(1, compare.executions?.a ?? 1), b: Math.max(1, compare.executions?.b ?? 1) };
+  const known = compare.runs_unknown ? null : executions;
   const compared: Compared = {
     same_plan: compare.same_plan,
-    operators: compare.operators.map((row) => ofOne(row, executions)),
-    rest: compare.rest.map((row) => ({ ...ofOne(row, executions), change: "matched" })),
+    operators: compare.operators.map((row) => ({ ...row, weight_change: changeOfOne(row, known) })),
+    rest: compare.rest.map((row) => ({ ...row, weight_change: changeOfOne(row, known), change: "matched" as const })),
   };
   const rows = [...compared.operators, ...compared.rest];
   const side = (key: SideName): SideFacts => {
@@ -70,12 +71,15 @@ function Answer({ compare, queries }: { compare: Compare; queries: Record<SideNa
 
 // How many runs a query's side is of, and what is left out of it or missing.
 function runsFacts(compare: Compare, key: SideName, executions: number): string[] {
-  const { left_out: older, other_plans: others } = compare.runs?.[key] ?? { left_out: 0, other_plans: 0 };
+  const runs = compare.runs?.[key];
+  const [older, others, unknown] = [runs?.left_out ?? 0, runs?.other_plans ?? 0, runs?.runs_unknown ?? 0];
   const missing = compare.unwritten?.[key] ?? 0;
   return [
     `${count(executions)} execution${executions === 1 ? "" : "s"}`,
     ...(older > 0 ? [`${count(older)} older ones are left out`] : []),
     ...(others > 0 ? [`${count(others)} with other plans are left out`] : []),
+    ...(unknown > 0 ? [`${count(unknown)} of runs that were added up, not known how many, are left out`] : []),
+    ...(runs?.notes ?? []).map((note) => clean(note, 200)),
     ...(missing > 0 ? [`${count(missing)} samples of the host are missing`] : []),
   ];
 }
@@ -205,7 +209,7 @@ function Comparison({ data, a, b, unit, tools, note, growth }: { data: Compared;
         </p>
       )}
       <p class="verdict">
-        {costs ? known && <Cost a={a} b={b} many={many} growth={growth} /> : "Shares are compared, and not costs: how often each side ran its plan is not known here. "}
+        {costs ? known && <Cost a={a} b={b} many={many} growth={growth} /> : "Shares are compared, and not costs: how often each side ran its plan is not known. "}
         {verdict(rows)}
       </p>
       <Card
@@ -235,7 +239,7 @@ function Comparison({ data, a, b, unit, tools, note, growth }: { data: Compared;
 }
 
 function verdict(rows: ComparedRow[]): string {
-  if (rows.some((row) => row.significant === null)) return "Whether costs and shares differ by more than chance is not known: an older version made some of the sums.";
+  if (rows.some((row) => row.significant === null)) return "Whether costs and shares differ by more than chance is not known: an older version made some of the sums, or a share of the executions was sampled.";
   const significant = rows.filter((row) => row.significant).length;
   if (significant === 0) return "No operator’s share differs by more than chance explains.";
   return `The ${significant === 1 ? "share of 1 row differs" : `shares of ${count(significant)} rows differ`} by more than chance explains.`;

@@ -27,7 +27,7 @@ export function timesOf(side: SideName): Times {
 const moment = (ms: string) => new Date(Number(ms)).toLocaleString();
 
 export function timesText({ since, until }: Times): string {
-  if (!since && !until) return "all its runs";
+  if (!since && !until) return "all its runs that are stored";
   return [since ? `from ${moment(since)}` : "", until ? `until ${moment(until)}` : ""].filter((each) => each !== "").join(" ");
 }
 

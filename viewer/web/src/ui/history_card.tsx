@@ -2,9 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Access } from "../data/access.ts";
-import type { History } from "../data/types.ts";
+import type { History, HistorySums } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent, points } from "../model/format.ts";
-import { differences, eventOf, type Line, linesOf, shareIn, type ShareOf, sumOf } from "../model/periods.ts";
+import { allDrawn, differences, eventOf, type Line, linesOf, shareIn, type ShareOf, sumOf } from "../model/periods.ts";
 import { meanElapsed } from "../model/runs.ts";
 import { change, route } from "../state/route.ts";
 import { linkToTimes } from "./compare_times.tsx";
@@ -113,8 +113,8 @@ function HistoryTrust({ history, lines, unit }: { history: History; lines: Line[
     <aside class="trust" aria-label="What stands behind the numbers">
       <WhoseTime ops={ops} comps={comps} none={none} />
       <Fact name="samples" value={count(whole.samples)} more={amount(whole.weight, unit)} bad={whole.samples < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples: fewer, if weights differ" />
-      {whole.weight > 0 && whole.squares === null && <Fact name="intervals" value="not known" bad title="An older version summed up some of this time. It did not count what intervals follow from" />}
-      <Fact name="executions" value={count(history.executions)} more={history.failed > 0 ? `${count(history.failed)} failed` : undefined} />
+      {whole.weight > 0 && whole.squares === null && <Fact name="intervals" value="not known" bad title={allDrawn(history) ? "An older version summed up some of this time. It did not count what intervals follow from" : "A share of the executions is sampled, and sums do not say how these differ"} />}
+      <Fact name="executions" value={allDrawn(history) ? count(history.executions) : `${count(history.drawn!)} of ${count(history.executions)} sampled`} more={history.failed > 0 ? `${count(history.failed)} failed` : undefined} />
       {losses && <Fact name="lost" value={lost > 0 ? `${count(lost)} samples` : "none"} bad={lost > 0.01 * whole.samples} title="Of the whole host in these hours: what was lost cannot be told apart by query" />}
       {losses && losses.late > 0 && <Fact name="late" value={count(losses.late)} bad />}
       <Damage file={history.file} />
@@ -143,7 +143,8 @@ function Periods({ history, fingerprint, event, unit }: { history: History; fing
       </select>
     </label>
   );
-  const each = (cost: number, executions: number) => (executions > 0 ? amount(cost / executions, unit) : "–");
+  // Where nobody knows how many runs some executions are, the cost of one is not known.
+  const each = (cost: number, { executions, drawn, elapsed_ns }: HistorySums) => ((drawn ?? executions) > 0 && !elapsed_ns.unknown ? `${amount(cost / (drawn ?? executions), unit)} each` : "cost of each not known");
   return (
     <section class="card" id="card-periods" aria-label="Two periods compared">
       <header>
@@ -154,7 +155,7 @@ function Periods({ history, fingerprint, event, unit }: { history: History; fing
         </span>
       </header>
       <p>
-        A: {count(a.executions)} executions, {each(wholeA!, a.drawn ?? a.executions)} each, {duration(meanElapsed(a))} long on average. B: {count(b.executions)} executions, {each(wholeB!, b.drawn ?? b.executions)} each, {duration(meanElapsed(b))} long on average.
+        A: {count(a.executions)} executions, {each(wholeA!, a)}, {duration(meanElapsed(a))} long on average. B: {count(b.executions)} executions, {each(wholeB!, b)}, {duration(meanElapsed(b))} long on average.
       </p>
       <DataTable
         caption="Two periods"
