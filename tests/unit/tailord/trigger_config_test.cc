@@ -157,6 +157,7 @@ run-queue-above = "many"
 frequency = 100
 [[triggers.raise]]
 name = "f"
+process = "weft"
 wait = "run_queue"
 wait-longer-than = "1s"
 frequency = 100
@@ -166,7 +167,7 @@ frequency = 100
                                                HasSubstr("6: a trigger needs one of"),
                                                HasSubstr("12: a trigger has \"wait-longer-than\" or"),
                                                HasSubstr("18: \"run-queue-above\" is a number"),
-                                               HasSubstr("a thread in the run queue waits for nothing"),
+                                               HasSubstr("28: a thread in the run queue waits for nothing"),
                                                HasSubstr("23: \"run-queue-above\" is a number")));
   EXPECT_THAT(r.rules, IsEmpty());
 }
