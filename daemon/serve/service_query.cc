@@ -41,6 +41,7 @@ Json taken_json(const QueryRuns& runs) {
   return {{"executions", runs.executions()},
           {"sampled", runs.sampled()},
           {"left_out", runs.left_out()},
+          {"notes", Json::array()},
           {"samples", 0},
           {"plans", 0},
           {"operators", Json::array()}};
@@ -51,6 +52,7 @@ Status add_operators(const View& view, Json& runs) {
   auto report = query::plan_report(view.profile, view.selection);
   if (!report) return report.error();
   query::unite_plans(*report);
+  runs["notes"] = view.notes;
   runs["source"] = query::source_json(report->source);
   runs["samples"] = report->total.samples;
   runs["plans"] = report->plans.size();

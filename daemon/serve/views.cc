@@ -36,6 +36,7 @@ Json view_json(const View& view, const profile::Source& source, double samples, 
     out["runs"] = {{"executions", view.runs->executions},
                    {"sampled", view.runs->sampled},
                    {"left_out", view.runs->left_out}};
+  if (!view.notes.empty()) out["notes"] = view.notes;
   if (!view.profile.narrowed_to().empty()) out["filters"] = {{"only", view.profile.narrowed_to()}};
   return out;
 }
