@@ -42,6 +42,9 @@ export interface PipelineRow extends Cost {
   name: string;
   depends_on: number[];
   tasks: TaskRow[];
+  threads?: number; // only of elapsed time, like the next two: as of an operator
+  skew?: number;
+  skew_low?: number;
 }
 
 export interface ProcessKey {
@@ -147,7 +150,14 @@ export interface DividedTime {
   idle_share: number;
 }
 
+// What a view of several executions is of. Older programs do not say what else was left out.
+export interface ViewOf {
+  runs?: { executions: number; sampled: number; left_out: number };
+  notes?: string[];
+}
+
 export interface Profile {
+  view?: ViewOf; // files of older programs have none
   recording: Recording;
   source: Source;
   samples: number;
@@ -209,6 +219,7 @@ export interface Execution {
 export interface Cell {
   source: number;
   plan_key?: string;
+  pid?: number;
   pipeline: number;
   how: string;
   kernel: boolean;
@@ -233,6 +244,21 @@ export interface Samples {
   slice_ns?: number;
   samples?: number[];
   squares?: number[];
+}
+
+// A tree of costs. Its kinds are those of docs/http-api.md, and there may be more.
+export interface FlameTree {
+  key: string;
+  kind: string;
+  id?: number;
+  name: string;
+  weight: number;
+  samples: number;
+  children: FlameTree[];
+}
+
+export interface Flame {
+  root: FlameTree;
 }
 
 // A tree of calls as columns: the first node is the root, a node's parent comes before it.
@@ -479,6 +505,7 @@ export interface Runs {
   executions: number;
   sampled: number; // of them, those with samples
   left_out: number; // older ones
+  notes?: string[]; // what else is left out; older programs do not say it
   samples: number;
   plans: number; // trees of operators; shown is the most expensive one
   operators: OperatorRow[];

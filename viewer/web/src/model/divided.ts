@@ -1,5 +1,6 @@
 // The elapsed time of executions, each moment divided among what worked then (docs/cli.md, "Elapsed time").
 import type { Cost, DividedTime, OperatorRow, Profile } from "../data/types.ts";
+import { name as clean } from "./format.ts";
 import { detailOf, planKeyOf } from "./owners.ts";
 import type { Shared } from "./totals.ts";
 
@@ -15,7 +16,7 @@ export interface ElapsedRow {
   name: string;
   detail: string;
   depth: number;
-  kind: "operator" | "plan" | "component" | "unattributed" | "idle";
+  kind: "operator" | "pipeline" | "plan" | "component" | "unattributed" | "idle";
   id: number | null; // of an operator of the plan that is shown
   part: ElapsedPart;
 }
@@ -23,6 +24,7 @@ export interface ElapsedRow {
 export interface Divided {
   time: DividedTime;
   rows: ElapsedRow[]; // all of the elapsed time: the operators first, and at the end when no thread worked
+  pipelines: ElapsedRow[]; // of the plan that is shown, and have the operators' part of the elapsed time once more
   hasPlan: boolean; // whether it is known of the plan
   costOf(row: OperatorRow): ElapsedPart;
 }
@@ -64,5 +66,6 @@ export function divided(profile: Profile, planKey: string): Divided | null {
     ...profile.unattributed_rows.map((row) => ({ ...beside, key: row.owner, name: row.name, kind: "unattributed" as const, part: partOf(row) })),
     idleRow(time),
   ];
-  return { time, rows, hasPlan: plan !== undefined, costOf: (row) => operators.get(row.id) ?? nothing };
+  const pipelines = (plan?.pipelines ?? []).map((row) => ({ ...beside, key: `pipeline:${row.id}`, name: row.id === 0 ? "no pipeline known" : `pipeline ${row.id}`, detail: clean(row.name, 80), kind: "pipeline" as const, part: partOf(row) }));
+  return { time, rows, pipelines: pipelines.filter(({ part }) => part.weight > 0), hasPlan: plan !== undefined, costOf: (row) => operators.get(row.id) ?? nothing };
 }

@@ -1,5 +1,5 @@
 // What an execution counts as. An engine may add up short runs of a query in one execution: each run counts.
-import type { Execution, Fingerprint } from "../data/types.ts";
+import type { Execution, Fingerprint, ViewOf } from "../data/types.ts";
 import { count, duration, name as clean } from "./format.ts";
 
 // Where a share of the executions is sampled, nobody knows what the others cost.
@@ -47,3 +47,13 @@ export function rateText(row: Execution): string {
   if (!row.rate) return "";
   return `${row.rate.hz.toLocaleString("en")} Hz (${clean(row.rate.why.split(": ")[0], 60)})`;
 }
+
+// Of a view of several executions: which ones it is of, and what was left out. "": it says nothing of that.
+export function viewedText({ runs, notes }: ViewOf): string {
+  const older = runs && runs.left_out > 0 ? `; ${count(runs.left_out)} others, the older ones, are left out` : "";
+  const which = runs ? [`${count(runs.executions)} runs; ${count(runs.sampled)} executions have samples${older}`] : [];
+  return [...which, ...notesOf(notes)].join(". ");
+}
+
+// Sentences of the server.
+export const notesOf = (notes: string[] | undefined): string[] => (notes ?? []).map((note) => clean(note, 300));
