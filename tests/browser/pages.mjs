@@ -222,13 +222,34 @@ test("a query's page shows the operators of all runs, and leads to single ones",
   const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
   await page.waitForSelector("#card-operators table");
   const note = await text(page, "#card-operators .note");
-  for (const part of ["17 samples in 15 of 310 runs", "10 others", "the most expensive of 2 plans"]) expect(note.includes(part), note);
+  for (const part of ["17 samples of 310 runs, in 15 executions", "10 others", "the most expensive of 2 plans"]) expect(note.includes(part), note);
   expect((await page.locator("#card-operators tbody tr").count()) === query.runs.operators.length, "not the operators of all runs");
   const linkTo = (words) => page.locator(`.heading a:has-text('${words}')`).getAttribute("href");
   const compared = await linkTo("Compare the first with the last");
   expect(compared.includes(`a=${query.first_sampled}`) && compared.includes(`b=${query.last_sampled}`), compared);
   expect((await linkTo("The last run that has samples")).includes(query.last_sampled), "one run is no choice");
   expect((await text(page, "#card-runs .note")).includes("the newest 2 of 320"), "the list seems to hold all runs");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
+test("what was left out of all runs is said on the page of a query, and of everything", async () => {
+  const responses = structuredClone(bundle.responses);
+  const note = "3 executions are left out: the host was booted since then, and its kernel had its functions elsewhere";
+  responses["fingerprints/9c1e"].runs.notes = [note];
+  responses["executions/all/profile"].view = { runs: { executions: 310, sampled: 15, left_out: 10 }, notes: [note] };
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
+  await page.waitForSelector(`#card-operators:has-text('${note}')`);
+  await page.evaluate(() => { location.hash = "#/execution/all"; });
+  await page.waitForSelector(".node");
+  const shown = await text(page, ".viewed");
+  for (const part of ["310 runs; 15 executions have samples", "10 others, the older ones, are left out", note]) expect(shown.includes(part), shown);
+  // Of one execution there is nothing to say.
+  await page.evaluate((id) => { location.hash = `#/execution/${id}`; }, a);
+  await page.waitForSelector(".node");
+  await page.waitForFunction(() => !document.querySelector(".viewed"));
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();
   server.close();

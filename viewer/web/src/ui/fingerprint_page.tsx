@@ -5,7 +5,7 @@ import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
 import { count, duration, lines, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
-import { cpuText, failureOf, meanElapsed, runsOf, shareText, took, tookText } from "../model/runs.ts";
+import { cpuText, failureOf, meanElapsed, notesOf, runsOf, shareText, took, tookText } from "../model/runs.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { linkToHalves, timeOf } from "./compare_times.tsx";
@@ -106,6 +106,16 @@ function runsText(runs: Runs): string {
   return `${count(runs.samples)} samples of ${count(runs.executions)} runs, in ${count(runs.sampled)} executions with samples${older}${plans}`;
 }
 
+const LeftOut = ({ notes }: { notes: string[] | undefined }) => (
+  <>
+    {notesOf(notes).map((note) => (
+      <p key={note} class="dim small">
+        {note}
+      </p>
+    ))}
+  </>
+);
+
 function Operators({ runs }: { runs: Runs }) {
   return (
     <section class="card" id="card-operators" aria-label="Operators of all runs">
@@ -113,6 +123,7 @@ function Operators({ runs }: { runs: Runs }) {
         <h2>Operators of all runs</h2>
         <span class="note">{runsText(runs)}</span>
       </header>
+      <LeftOut notes={runs.notes} />
       {runs.operators.length === 0 ? (
         <Message text="No run has a sample of an operator: each was shorter than the time between two samples. More runs, or a higher rate, give some." />
       ) : (

@@ -9,6 +9,7 @@ import { change, go, link, route } from "../state/route.ts";
 import { DayCard } from "./day_card.tsx";
 import { useKeys } from "./keys.ts";
 import { type Loaded, useLoad } from "./load.ts";
+import { WaitingCard } from "./locks_card.tsx";
 import { Card, Choice, DataTable, Message, RateBadge } from "./parts.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
 
@@ -88,6 +89,7 @@ export function OverviewPage({ access }: { access: Access }) {
           {host.value.by_kind_left_out && <Message text={`Kinds of operators are not shown: ${host.value.by_kind_left_out}`} />}
         </div>
       )}
+      {status?.mode === "live" && live.state !== "down" && host.value && <WaitingCard access={access} host={host.value} executions={executions.value?.executions ?? []} />}
       {!isProfile && status && <DayCard access={access} now={status.now_ms} />}
       <div class="two uneven">
         <Executions access={access} rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />

@@ -8,15 +8,13 @@ import type { OperatorRow } from "../data/types.ts";
 import { ownerColor } from "../draw/colors.ts";
 import { theme } from "../state/theme.ts";
 import { change } from "../state/route.ts";
-import { BesideElapsed, type ElapsedChoice, elapsedNote, ElapsedTable, withoutElapsed } from "./elapsed_plan.tsx";
+import { BesideElapsed, type ElapsedChoice, elapsedNote, ElapsedTable, measures, withoutElapsed } from "./elapsed_plan.tsx";
 import { costOfOwners, showSmallParts, smallParts, smallPartsText } from "./lanes.ts";
 import type { PageView } from "./page_view.ts";
 import { Card, Choice, DataTable, shareColumns } from "./parts.tsx";
 import { type Layout, layoutPlan, type Placed } from "./plan_layout.ts";
 import { type CostOf, PlanNode } from "./plan_node.tsx";
 import { type PlanZoom, usePlanZoom } from "./plan_zoom.ts";
-
-const measures: ["cpu" | "elapsed", string][] = [["cpu", "CPU time"], ["elapsed", "Elapsed time"]];
 
 export function PlanCard({ view, elapsed }: { view: PageView; elapsed: ElapsedChoice | null }) {
   const plan = view.plan;
