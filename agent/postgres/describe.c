@@ -63,7 +63,7 @@ static void add_wrappers(Description* plan, PlanState* root, const TailorPlan* o
   pfree(text.data);
 }
 
-static void add_name(const TailorPlace* place, const char* key, const char* name) {
+static void add_relation_name(const TailorPlace* place, const char* key, const char* name) {
   if (name)
     tailor_plan_builder_set_text(place->builder, place->level, place->component, key,
                                  tailor_utf8(quote_identifier(name)));
@@ -71,10 +71,10 @@ static void add_name(const TailorPlace* place, const char* key, const char* name
 
 void tailor_tell_relation(const TailorPlace* place, Oid table, Oid index) {
   if (OidIsValid(table)) {
-    add_name(place, "table", get_rel_name(table));
-    add_name(place, "schema", get_namespace_name_or_temp(get_rel_namespace(table)));
+    add_relation_name(place, "table", get_rel_name(table));
+    add_relation_name(place, "schema", get_namespace_name_or_temp(get_rel_namespace(table)));
   }
-  if (OidIsValid(index)) add_name(place, "index", get_rel_name(index));
+  if (OidIsValid(index)) add_relation_name(place, "index", get_rel_name(index));
 }
 
 static void add_conditions(Description* plan, uint32_t component, PlanState* node) {
