@@ -14,7 +14,7 @@ typedef struct {
   int node_ids; /* above all plan_node_id */
 } TailorShape;
 
-/* The shape of an initialised query. `of_text` tells statements apart that have one plan. */
+/* The shape of an initialised query. `of_text` differs between statements that have one plan. */
 TailorShape tailor_shape_of(QueryDesc* query, uint64 of_text);
 
 #pragma GCC visibility pop
