@@ -14,6 +14,9 @@
 #include <x86intrin.h>
 
 #include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
@@ -22,6 +25,7 @@
 #include "tailor/tag.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "describe.h"
 #include "last_execution.h"
@@ -83,6 +87,31 @@ static const RangeVar* target_of_command(const Node* command, bool* more) {
   }
 }
 
+/* The relation of that name. The server's own search raises an error where the user may not use the schema,
+ * which is for the command to say. */
+static Oid relation_of(const RangeVar* target) {
+  if (!target || !target->relname || target->catalogname) return InvalidOid;
+  if (!target->schemaname) return RelnameGetRelid(target->relname);
+  Oid schema = get_namespace_oid(target->schemaname, true);
+  return OidIsValid(schema) ? get_relname_relid(target->relname, schema) : InvalidOid;
+}
+
+static bool is_index(Oid relation) {
+  char kind = get_rel_relkind(relation);
+  return kind == RELKIND_INDEX || kind == RELKIND_PARTITIONED_INDEX;
+}
+
+/* Of several nobody knows here which one has how much of the time. */
+static void tell_target(const TailorPlace* place, const Node* command) {
+  bool more = false;
+  Oid relation = relation_of(target_of_command(command, &more));
+  if (!OidIsValid(relation) || more) return;
+  if (is_index(relation))
+    tailor_tell_relation(place, IndexGetRelation(relation, true), relation);
+  else
+    tailor_tell_relation(place, relation, InvalidOid);
+}
+
 /* "CREATE INDEX on t", "COPY into t". */
 static const char* name_of_command(Node* command) {
   StringInfoData name;
@@ -111,6 +140,8 @@ static uint64_t load_plan_of(const TailorUtility* utility, const TailorPiece* pi
   int32_t level = tailor_plan_builder_add_level(builder, "operator");
   uint32_t node = tailor_plan_builder_add_component(builder, level, tailor_utf8(name_of_command(command)),
                                                     CreateCommandName(command));
+  const TailorPlace place = {builder, level, node};
+  tell_target(&place, command);
   if (text) tailor_plan_builder_attach(builder, "sql", text, strlen(text));
   int error = tailor_plan_builder_load(builder, ids->id);
   tailor_plan_builder_free(builder);

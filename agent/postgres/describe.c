@@ -63,11 +63,18 @@ static void add_wrappers(Description* plan, PlanState* root, const TailorPlan* o
   pfree(text.data);
 }
 
-static void add_relation(Description* plan, uint32_t component, const char* key, Oid relation) {
-  char* name = OidIsValid(relation) ? get_rel_name(relation) : NULL;
+static void add_relation_name(const TailorPlace* place, const char* key, const char* name) {
   if (name)
-    tailor_plan_builder_set_text(plan->builder, plan->level, component, key,
+    tailor_plan_builder_set_text(place->builder, place->level, place->component, key,
                                  tailor_utf8(quote_identifier(name)));
+}
+
+void tailor_tell_relation(const TailorPlace* place, Oid table, Oid index) {
+  if (OidIsValid(table)) {
+    add_relation_name(place, "table", get_rel_name(table));
+    add_relation_name(place, "schema", get_namespace_name_or_temp(get_rel_namespace(table)));
+  }
+  if (OidIsValid(index)) add_relation_name(place, "index", get_rel_name(index));
 }
 
 static void add_conditions(Description* plan, uint32_t component, PlanState* node) {
@@ -88,8 +95,8 @@ static void add_node(Description* plan, PlanState* node) {
                                  node->plan->plan_rows);
   tailor_plan_builder_set_number(plan->builder, plan->level, component, "cost",
                                  rint(node->plan->total_cost * 100) / 100);
-  add_relation(plan, component, "table", tailor_relation_of(node));
-  add_relation(plan, component, "index", tailor_index_of(node));
+  const TailorPlace place = {plan->builder, plan->level, component};
+  tailor_tell_relation(&place, tailor_relation_of(node), tailor_index_of(node));
   add_conditions(plan, component, node);
   if (tailor_is_hidden(node))
     tailor_plan_builder_set_text(plan->builder, plan->level, component, "time", "in the Bitmap Heap Scan");

@@ -164,10 +164,10 @@ COMMENT ON FUNCTION tailor_last_cost() IS
   'The plan of the statement that this session ran before this one, with the CPU time and the waits of each node';
 
 CREATE FUNCTION tailor_tables(since interval DEFAULT '1 hour')
-RETURNS TABLE (relname text, indexrelname text, share float8, samples float8, cpu_ms float8)
+RETURNS TABLE (schemaname text, relname text, indexrelname text, share float8, samples float8, cpu_ms float8)
 LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-  SELECT v.said ->> 'table', v.said ->> 'index', sum((o ->> 'weight')::float8) / nullif(a.weight, 0),
+  SELECT v.said ->> 'schema', v.said ->> 'table', v.said ->> 'index', sum((o ->> 'weight')::float8) / nullif(a.weight, 0),
          sum((o ->> 'samples')::float8), CASE WHEN a.is_all_time THEN sum((o ->> 'weight')::float8) / 1e6 END
   FROM (SELECT answer -> 'plans' AS plans, (answer ->> 'weight')::float8 AS weight,
                answer -> 'source' ->> 'unit' = 'ns_on_cpu' AND answer -> 'view' -> 'runs' ->> 'left_out' = '0' AS is_all_time
@@ -175,13 +175,13 @@ BEGIN ATOMIC
        jsonb_array_elements(a.plans) p,
        jsonb_array_elements(p -> 'operators') o,
        LATERAL (SELECT jsonb_object_agg(x ->> 'key', x ->> 'value') AS said FROM jsonb_array_elements(o -> 'attributes') x
-                WHERE x ->> 'key' IN ('table', 'index')) v
+                WHERE x ->> 'key' IN ('schema', 'table', 'index')) v
   WHERE v.said ? 'table'
-  GROUP BY v.said ->> 'table', v.said ->> 'index', a.weight, a.is_all_time
-  ORDER BY 3 DESC;
+  GROUP BY v.said ->> 'schema', v.said ->> 'table', v.said ->> 'index', a.weight, a.is_all_time
+  ORDER BY 4 DESC;
 END;
 COMMENT ON FUNCTION tailor_tables(interval) IS
-  'The CPU time of nodes that read or change tables of this database, by table and index, over all statements';
+  'The CPU time of nodes and commands that work on tables of this database, by table and index, over all statements';
 
 -- The same for programs that read tables.
 CREATE VIEW tailor_top_hour AS SELECT * FROM tailor_top('1 hour', 100);

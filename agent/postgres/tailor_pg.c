@@ -6,6 +6,7 @@
  *   hooks.c      where the server calls us
  *   history.c    what SQL asks tailord: its rights, and its questions; ask.c one question
  *   plans.c      the plans this backend has told about, by (query id, hash of the plan)
+ *   shape.c      what tells plans of one statement apart
  *   runs.c       executions and their labels; last_execution.c what a session is told of its last statement
  *   command.c    utility commands that work on tables by themselves
  *   wrap.c       the wrappers around ExecProcNode that keep the slot; stubs.c their short form

@@ -125,15 +125,17 @@ def reads_waits(rows):
 def reads_tables(answerer, rows):
     def node(weight, **said):
         return {"id": 1, "name": "n", "depth": 0, "weight": weight, "samples": weight / 1e6, "attributes": [{"key": key, "value": value} for key, value in said.items()]}
-    plans = [{"operators": [node(2e6, table="t"), node(1e6, table="t", index="t_a"), node(4e6)]}, {"operators": [node(1e6, table="t", cost="7")]}]
+    plans = [{"operators": [node(2e6, schema="s", table="t"), node(1e6, schema="s", table="t", index="t_a"), node(4e6)]},
+             {"operators": [node(1e6, schema="s", table="t", cost="7"), node(5e5, schema="other", table="t"), node(25e4, table="t")]}]
     question = "select * from tailor_tables('1 minute')"
     answer = {"plans": plans, "source": SOURCE, "weight": 1e7, "view": {"runs": {"left_out": 0}}}
     read = rows(answer, question)
-    check(read == ["t||0.3|3|3", "t|t_a|0.1|1|1"], f"tailor_tables: {read}")
+    expected = ["s|t||0.3|3|3", "s|t|t_a|0.1|1|1", "other|t||0.05|0.5|0.5", "|t||0.025|0.25|0.25"]
+    check(read == expected, f"tailor_tables has a row for each schema: {read}")
     check(" /api/v1/executions/all/profile?since=-60s&process_name=PostgreSQL&label=database=postgres HTTP" in answerer.asked[-1], answerer.asked[-1])
     for other in ({**answer, "view": {"runs": {"left_out": 1}}}, {**answer, "source": {"unit": "events"}}):
         read = rows(other, "select count(*), count(cpu_ms) from tailor_tables()")
-        check(read == ["2|0"], f"what is not all of the time is no time: {read}")
+        check(read == ["4|0"], f"what is not all of the time is no time: {read}")
 
 
 def refuses_others(answerer, server):

@@ -152,13 +152,15 @@ class Session:
 
 
 class Server:
-    """Use as a context manager. `library` is the tailor_pg to load; `agent` the socket of a daemon."""
+    """Use as a context manager. `library` is the tailor_pg to load; `agent` the socket of a daemon; `programs` the folder of another
+    installation of the same version."""
 
     first_data = None
     making = threading.Lock()
 
-    def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe", functions=FUNCTIONS):
-        self.user = unprivileged()
+    def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe", functions=FUNCTIONS,
+                 programs=PG_BIN):
+        self.user, self.programs = unprivileged(), programs
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tailor-pg-"))
         self.data = self.folder / "data"
         self.agent = agent or self.folder / "agent.sock"
@@ -217,10 +219,10 @@ class Server:
     def start(self):
         with open(self.data / "postgresql.auto.conf", "w", encoding="utf-8") as file:
             file.writelines(f"{key} = '{value}'\n" for key, value in self.settings.items())
-        self.run(PG_BIN / "pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "60", "start")
+        self.run(self.programs / "pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "60", "start")
 
     def stop(self, mode="fast"):
-        subprocess.run([str(PG_BIN / "pg_ctl"), "-D", str(self.data), "-w", "-m", mode, "stop"], capture_output=True,
+        subprocess.run([str(self.programs / "pg_ctl"), "-D", str(self.data), "-w", "-m", mode, "stop"], capture_output=True,
                        cwd=self.folder, check=False, **self.as_user())
 
     def log(self):

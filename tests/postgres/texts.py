@@ -128,28 +128,30 @@ def conditions_are_an_option(told, session):
     session.sql("reset tailor.query_text; reset tailor.conditions")
 
 
-# Commands that work on a table by themselves, their node, and their text without literals.
-COMMANDS = [("create index on big (a) where a > 17", "CREATE INDEX on big", "create index on big (a) where a > ?"),
-            ("vacuum big", "VACUUM on big", "vacuum big"), ("analyze t, big", "ANALYZE on t and others", "analyze t, big"),
-            ("reindex table big", "REINDEX on big", "reindex table big"),
-            ("alter table t alter b type bigint using b + 5", "ALTER TABLE on t", "alter table t alter b type bigint using b + ?"),
-            ("copy public.t to '/dev/null'", "COPY from public.t", "copy public.t to ?"),
-            ("copy t from '/dev/null'", "COPY into t", "copy t from ?")]
+T, BIG = ("public", "t", ""), ("public", "big", "")
+# Commands that work on a table by themselves, their node, their text without literals, and their relation.
+COMMANDS = [("create index on big (a) where a > 17", "CREATE INDEX on big", "create index on big (a) where a > ?", BIG),
+            ("vacuum big", "VACUUM on big", "vacuum big", BIG), ("analyze t, big", "ANALYZE on t and others", "analyze t, big", ("", "", "")),
+            ("reindex table big", "REINDEX on big", "reindex table big", BIG),
+            ("reindex index big_a_idx", "REINDEX on big_a_idx", "reindex index big_a_idx", ("public", "big", "big_a_idx")),
+            ("alter table t alter b type bigint using b + 5", "ALTER TABLE on t", "alter table t alter b type bigint using b + ?", T),
+            ("copy public.t to '/dev/null'", "COPY from public.t", "copy public.t to ?", T),
+            ("copy t from '/dev/null'", "COPY into t", "copy t from ?", T)]
 
 
-def ran_by(told, session, command):
-    """Its executions. Telling of commands waits until it is a small part of the session's time."""
+def ran_by(told, session, command, printed=lambda lines: None):
+    """Its executions. Telling of commands waits until it is a small part of the session's time. `printed`: is given what it prints."""
     deadline, ran = time.monotonic() + 60, []
     while not ran and time.monotonic() < deadline:
-        ran = told.of(session, lambda: session.sql(command))
+        ran = told.of(session, lambda: printed(session.sql(command)))
     return ran
 
 
 def commands_on_tables_are_told(told, session):
-    for command, node, text in COMMANDS:
+    for command, node, text, relation in COMMANDS:
         ran = ran_by(told, session, command)
         check(len(ran) == 1 and ran[0].ended and 3 not in ran[0].end, f"a command is an execution: {command}: {ran}")
-        check((ran[0].plan.operators, ran[0].plan.sql) == ([node], text), f"{command}: {ran[0].plan}")
+        check((ran[0].plan.operators, ran[0].plan.sql, ran[0].plan.relations) == ([node], text, [relation]), f"{command}: {ran[0].plan}")
         rows = ran[0].end.get(2, [0])[0]
         check(rows == ({"COPY from public.t": 300, "COPY into t": 0}.get(node, 2**64 - 1)), f"{command}: rows: {rows}")
     ran = ran_by(told, session, "alter table t alter b type bigint using 1 / (b - b)")
@@ -160,6 +162,25 @@ def commands_on_tables_are_told(told, session):
     ran = ran_by(told, session, "call makes_index()")
     check(len(ran) == 1 and ran[0].plan.operators == ["CREATE INDEX on big"], f"one in a procedure: {ran}")
     check(texts_of(told, session, "create temp table nothing_to_tell (a int)") == [], "a command that works on no rows is none")
+
+
+def schemas_are_told(told, session):
+    """Two tables of one name, one that is temporary, and one that nobody may use."""
+    session.sql('create schema "Odd"; create table "Odd".t as select 1 as a; create index t_a on "Odd".t (a); create temp table passing (a int)')
+    session.sql("set enable_seqscan = off; set enable_bitmapscan = off")
+    ran = told.of(session, lambda: session.sql('select count(*) as two_schemas from t x, "Odd".t y where y.a = 1'))
+    check({each for each in ran[0].plan.relations if each[1]} == {T, ('"Odd"', "t", "t_a")}, f"each table has its schema: {ran[0].plan}")
+    ran = told.of(session, lambda: session.sql("select count(*) from passing"))
+    check(("pg_temp", "passing", "") in ran[0].plan.relations, f"that of temporary tables has no number: {ran[0].plan}")
+    session.sql("reset enable_seqscan; reset enable_bitmapscan; create role barred login; create schema closed; create table closed.t (a int)")
+    for name, relation in (("closed.t", ("closed", "t", "")), ("nowhere.t", ("", "", "")), ("nothing", ("", "", "")), ("other.public.t", ("", "", ""))):
+        said, command = [], f"set role barred; vacuum {name}; reset role"
+        ran = ran_by(told, session, command, said.append)
+        check([each.plan.relations for each in ran] == [[relation]], f"a command on {name}: {ran}")
+        session.sql("set tailor.enabled = off")
+        plain = session.sql(command)
+        session.sql("set tailor.enabled = on")
+        check(said[-1] == plain and "ERROR" in plain[0], f"it says what it says without the extension: {said[-1]} {plain}")
 
 
 # ---- Long statements ----
@@ -239,6 +260,7 @@ def main():
             pieces_are_one(told, session)
             conditions_are_an_option(told, session)
             commands_on_tables_are_told(told, session)
+            schemas_are_told(told, session)
             long_ones_are_cut(told, session, server)
         names_are_utf8(told, server)
 
