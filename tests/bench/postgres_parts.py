@@ -44,7 +44,7 @@ PARTS = {"without phases": ("tailor.phases", "off"), "without wrappers": ("tailo
          "without rows": ("tailor.rows_every", "0"), "without text": ("tailor.query_text", "off"),
          "without query ids": ("compute_query_id", "off"), "without sharing": ("tailor.short_run", "0")}
 SETTINGS = {OFF: ("tailor.enabled", "off"), **PARTS}
-SAMPLERS = {"as by default": [], "without stacks": ["--stacks", "none"], "with waits": ["--event", "cpu,off-cpu"],
+SAMPLERS = {"as by default": [], "without stacks": ["--stacks", "none"], "with waits": ["--event", "auto,off-cpu"],
             "by perf": ["--sampler", "perf"]}
 
 
