@@ -89,6 +89,12 @@ void tailor_mark_morsel_end(uint32_t) {}
 void tailor_mark_component_begin(uint32_t) {}
 void tailor_mark_component_end(uint32_t) {}
 void tailor_mark_iteration(uint32_t, uint64_t) {}
+void tailor_work_save(struct tailor_saved_work* work) {
+  if (!work || work->size < sizeof(*work)) return;
+  work->tag = 0;
+  work->count = work->left_out = 0;
+}
+void tailor_work_restore(const struct tailor_saved_work*) {}
 uint32_t tailor_component_declare(const char*) {
   return 0;
 }

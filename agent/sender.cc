@@ -77,7 +77,7 @@ bool Sender::deliver(const MessageView& message) noexcept {
   if (connection_.connected()) {
     sent = send_new_arenas();
     if (sent == Connection::Sent::kYes || sent == Connection::Sent::kDropped) {
-      sent = send(message.head.tsc, message.bytes, -1);
+      sent = send_said(message.head, message.bytes);
     }
     if (sent == Connection::Sent::kFull) return false;
   }
@@ -114,6 +114,7 @@ void Sender::listen() noexcept {
       case DaemonAnswer::Kind::kAccepted:
         accepted_ = true;
         untagged_permille_ = answer.untagged_permille;
+        label_sets_.begin(answer.label_sets);
         backoff_ms_ = kFirstBackoffMs;
         break;
       case DaemonAnswer::Kind::kBarrier:
@@ -144,6 +145,7 @@ void Sender::try_connect() noexcept {
   up_to_date_ = false;
   told_ = 0;
   arenas_sent_ = 0;
+  label_sets_.begin(0);
   barrier_sent_ = acknowledged_;
   if (send_hello() != Connection::Sent::kYes) disconnect();
 }
@@ -164,7 +166,7 @@ bool Sender::bring_up_to_date() noexcept {
   if (!connection_.connected() || up_to_date_) return true;
   if (send_new_arenas() == Connection::Sent::kFull) return false;
   bool done = live_.for_each_from(told_, [&](LiveSet::Order order, const LiveSet::Entry& entry) {
-    auto sent = send(entry.head.tsc, entry.bytes, -1);
+    auto sent = send_said(entry.head, entry.bytes);
     if (sent == Connection::Sent::kFull || sent == Connection::Sent::kBroken) return false;
     if (sent == Connection::Sent::kDropped) count_dropped();
     if (entry.head.kind == MessageKind::kBarrier) barrier_sent_ = static_cast<std::uint32_t>(entry.head.key);
@@ -215,6 +217,13 @@ Connection::Sent Sender::send_new_arenas() noexcept {
     if (sent != Connection::Sent::kYes) return sent;
   }
   return Connection::Sent::kYes;
+}
+
+Connection::Sent Sender::send_said(const MessageHead& head, std::span<const char> bytes) noexcept {
+  if (head.kind != MessageKind::kExecutionBegin) return send(head.tsc, bytes, -1);
+  const Connection::Sent sent = send(head.tsc, label_sets_.shorten(bytes), -1);
+  if (sent == Connection::Sent::kYes) label_sets_.sent();
+  return sent;
 }
 
 Connection::Sent Sender::send(std::uint64_t tsc, std::span<const char> bytes, int attached) noexcept {

@@ -43,6 +43,11 @@ inline constexpr std::size_t kMaxRejections = 256;  // of one connection, then i
 // All labels of an execution, keys and values: they are kept for as long as it runs, and longer in the store.
 inline constexpr std::size_t kMaxLabelBytes = 2 * 1024 * 1024;
 
+// Labels that are said once for many executions (label_sets.h): sets of a connection, and the bytes of keys
+// and values of a set. An agent is told the first number, and knows the second.
+inline constexpr std::uint32_t kMaxLabelSets = 64;
+inline constexpr std::size_t kMaxLabelSetBytes = 16 * 1024;
+
 // ---- What one process, or all processes of one user, may hold. ----
 // What is beyond is not kept. The limit is counted and told, and the connection goes on.
 //

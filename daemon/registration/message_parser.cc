@@ -35,10 +35,30 @@ Status validate_thread_add(const v1::ThreadAdd& add) {
   return require(add.name().size() <= kMaxNameBytes, "thread with a name that is too long");
 }
 
+// What an execution says of a set of labels.
+Status validate_set(const v1::ExecutionBegin& begin) {
+  if (begin.label_set() > kMaxLabelSets || (begin.label_set() == 0 && begin.set_labels_size() > 0))
+    return invalid(
+        fmt::format("execution {}: no set of labels can have number {}", begin.handle(), begin.label_set()));
+  if (begin.set_labels_size() > kMaxLabels)
+    return exhausted(fmt::format("execution {}: too many labels in a set", begin.handle()));
+  std::size_t bytes = 0;
+  for (const v1::Label& label : begin.set_labels()) bytes += label.key().size() + label.value().size();
+  if (bytes > kMaxLabelSetBytes)
+    return exhausted(fmt::format("execution {}: a set of labels has {} bytes, allowed are {}", begin.handle(),
+                                 bytes, kMaxLabelSetBytes));
+  for (const v1::Label& label : begin.set_labels()) {
+    if (label.key().size() > kMaxNameBytes)
+      return exhausted(fmt::format("execution {}: a label is too long", begin.handle()));
+  }
+  return Ok{};
+}
+
 Status validate_execution_begin(const v1::ExecutionBegin& begin) {
   if (begin.handle() == 0) return invalid("execution without a handle");
   if (begin.id().size() != 16)
     return invalid(fmt::format("execution {}: its id is not 16 bytes", begin.handle()));
+  if (Status set = validate_set(begin); !set) return set;
   if (begin.labels_size() > kMaxLabels)
     return exhausted(fmt::format("execution {}: too many labels", begin.handle()));
   std::size_t bytes = 0;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "daemon/pipeline/checked_message.h"
+#include "daemon/registration/limits.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/recorder.h"
 #include "daemon/session/untagged.h"
@@ -21,6 +22,7 @@ void Recorder::on_connected(const registration::PeerConnected& event) {
   answer.mutable_hello_ack()->set_daemon_version(kVersion);
   answer.mutable_hello_ack()->set_sampling(denied.empty());
   answer.mutable_hello_ack()->set_reason(denied);
+  answer.mutable_hello_ack()->set_label_sets(registration::kMaxLabelSets);
   if (options_.untagged_ppm > 0)
     session::set_untagged(options_.untagged_ppm, *answer.mutable_hello_ack()->mutable_settings());
   server_->reply(event.connection, answer);

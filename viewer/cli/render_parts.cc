@@ -38,6 +38,13 @@ std::string links_text(const query::Evidence& evidence) {
   return fmt::format(" Links of {} in generated code: {}.", samples_text(all), parts);
 }
 
+// Those with samples, and how many more ran.
+std::string executions_text(const query::PlanPart& part) {
+  std::string out = fmt::format("{} execution{}", grouped(part.executions), part.executions == 1 ? "" : "s");
+  const std::uint64_t more = part.executions_without_sample.value_or(0);
+  return more == 0 ? out : out + fmt::format(", {} more without a sample", grouped(more));
+}
+
 }  // namespace
 
 std::string weight_text(double weight, const profile::Source& source) {
@@ -83,8 +90,7 @@ std::string plan_heading(const query::Profile& profile, const query::PlanReport&
   std::string out = fmt::format("{} {} {}", title, terminal.dot(), engine);
   if (part != nullptr) {
     out +=
-        fmt::format(" {} {} execution{} {} own time {} in {}", terminal.dot(), grouped(part->executions),
-                    part->executions == 1 ? "" : "s", terminal.dot(),
+        fmt::format(" {} {} {} own time {} in {}", terminal.dot(), executions_text(*part), terminal.dot(),
                     weight_text(part->cost.amount.weight, report), samples_text(part->cost.amount.samples));
   }
   out = wrap(out, terminal.width, 0) + "\n";

@@ -131,6 +131,7 @@ Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart&
               {"plan_key", plan_key(part.process, part.plan)},
               {"name", part.name},
               {"executions", part.executions}};
+  if (part.executions_without_sample) out["executions_without_sample"] = *part.executions_without_sample;
   if (const auto p = profile.processes().find(part.process); p != profile.processes().end()) {
     out["cgroup"] = p->second.cgroup;
   }

@@ -258,6 +258,17 @@ ExecutionTable::ByIdentity ExecutionTable::with_ids(const std::set<ExecutionId>&
   return found;
 }
 
+void ExecutionTable::visit(const std::function<void(const Brief&)>& use) const {
+  auto added = added_.begin();  // by row, as the loop goes
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    const Row& row = rows_[i];
+    const Rest& rest = *rests_[row.rest];
+    Brief brief{processes_[row.process], row.handle, rest.plan, rest.drawn, 1};
+    if (added != added_.end() && added->first == i) brief.runs = (added++)->second->runs;
+    use(brief);
+  }
+}
+
 std::optional<PlanId> ExecutionTable::plan_of(ProcessId process, ExecutionHandle handle) const {
   const auto row = row_of(process, handle);
   return row ? std::optional(rests_[rows_[*row].rest]->plan) : std::nullopt;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -48,6 +49,16 @@ class ExecutionTable {
   // Those with these identities: of each and each user the one whose process was heard of first.
   using ByIdentity = std::map<std::pair<ExecutionId, std::optional<std::uint32_t>>, profile::ExecutionRecord>;
   ByIdentity with_ids(const std::set<ExecutionId>& ids) const;
+  // Of an execution, without a record of it.
+  struct Brief {
+    ProcessId process;
+    ExecutionHandle handle = 0;
+    PlanId plan = 0;
+    bool drawn = true;
+    std::uint64_t runs = 1;  // profile::runs_of()
+  };
+  // All of them, in any order: cheaper than records where there are millions.
+  void visit(const std::function<void(const Brief&)>& use) const;
   // Of the execution; nothing where there is none.
   std::optional<PlanId> plan_of(ProcessId process, ExecutionHandle handle) const;
 

@@ -14,6 +14,7 @@
 #include "daemon/query/sums/drawn_total.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/sums/owners.h"
+#include "daemon/query/sums/without_sample.h"
 #include "daemon/query/time/no_sample.h"
 #include "daemon/query/time/pauses.h"
 #include "daemon/query/time/rates.h"
@@ -306,6 +307,15 @@ void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, cons
       named_rows(sums.unattributed_rows, scale, report.spread, &spreads.unattributed_rows);
 }
 
+void add_without_sample(const Profile& profile, const Selection& selection, PlanReport& report) {
+  const auto known = executions_without_sample(profile, selection, report.source.index);
+  if (!known) return;
+  for (PlanPart& part : report.plans) {
+    const auto found = known->find({part.process, part.plan});
+    part.executions_without_sample = found == known->end() ? 0 : found->second;
+  }
+}
+
 Result<std::uint16_t> choose_source(const Profile& profile, const Selection& selection) {
   const auto totals = totals_by_source(profile, selection);
   if (selection.source) {
@@ -381,6 +391,7 @@ Result<PlanReport> report_of(const Profile& profile, const Selection& selection,
     for (const Place& place : unattributed_places(profile, selection, *source, kMostPlaces))
       report.unattributed_places.emplace_back(place, scale(place.amount));
     report.drawn = drawn;
+    add_without_sample(profile, selection, report);  // an elapsed time leaves executions out
   }
   report.evidence = gather_evidence(profile, selection, *source);
   report.pauses = pauses_of(profile, selection);

@@ -66,7 +66,9 @@ struct PlanPart {
   ProcessId process;
   PlanId plan = 0;
   std::string name;
-  std::uint64_t executions = 0;        // of this plan, with samples in the selection
+  std::uint64_t executions = 0;  // of this plan, with samples in the selection
+  // Of this plan, without any (sums/without_sample.h). Nothing: not known.
+  std::optional<std::uint64_t> executions_without_sample;
   Share95 cost;                        // its own time, as a share of the report
   Cell own;                            // the same, without a share
   WholeSpread spread;                  // of it

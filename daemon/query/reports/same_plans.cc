@@ -171,6 +171,7 @@ class PlanUnion {
  private:
   void add_costs(const PlanPart& part) {
     sum_.executions += part.executions;
+    sum_.executions_without_sample.reset();  // plans of the same tree that have no sample at all are not here
     add_amount(part.cost, sum_.cost);
     sum_.own.samples += part.own.samples;
     sum_.own.weight += part.own.weight;

@@ -255,6 +255,40 @@ TEST_F(AgentDaemonTest, WhatAProcessTakesAlongIsCounted) {
   EXPECT_GE(taken, arena.messages_settled());
 }
 
+// Each execution arrives with all of its labels, and few of them were sent.
+TEST_F(AgentDaemonTest, LabelsThatComeAgainAreSentOnce) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
+  constexpr std::size_t kTextBytes = 4000;
+  constexpr std::size_t kExecutions = 100;
+  const std::string text(kTextBytes, 'q');
+  tailor_agent_options options = with_small_queue();
+  options.queue_bytes = 4 << 20;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (tailor_agent_start(&options) != 0 || !tailor_agent_barrier(20'000)) ::_exit(1);
+    const tailor_label labels[] = {{"user", "ada"}, {"query", text.c_str()}};
+    for (std::size_t i = 0; i < kExecutions; ++i)
+      tailor_execution_end(tailor_execution_begin(1, labels, 2), 0, nullptr);
+    if (!tailor_agent_barrier(20'000)) ::_exit(2);
+    tailor_agent_counters counters{sizeof(counters)};
+    tailor_agent_get_counters(&counters);
+    tailor_agent_stop(1000);
+    ::_exit(counters.bytes_sent < kExecutions * kTextBytes / 10 ? 0 : 3);
+  }
+  int status = -1;
+  ASSERT_TRUE(server_.until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(sink().count(Body::kExecutionBegin), kExecutions);
+  EXPECT_TRUE(sink().rejected.empty());
+  for (const PeerMessage& each : sink().messages) {
+    if (!each.message.has_execution_begin()) continue;
+    const v1::ExecutionBegin& begin = each.message.execution_begin();
+    ASSERT_EQ(begin.labels_size(), 2);
+    EXPECT_EQ(begin.labels(0).value(), "ada");
+    EXPECT_EQ(begin.labels(1).value(), text);
+  }
+}
+
 TEST_F(AgentDaemonTest, ABarrierWaitsForRoomInTheQueue) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
   const tailor_agent_options options = with_small_queue();

@@ -64,6 +64,24 @@ TEST(RenderPlan, TheTreeWithItsCosts) {
       HasSubstr("Links of 132 samples in generated code: exact 83.3 %, shared 8.3 %, set-up code 8.3 %.\n"));
 }
 
+TEST(RenderPlan, ExecutionsWithoutASampleStandBesideThoseThatHaveSome) {
+  const query::Profile profile = test::make_profile([](profile::ProfileSink& sink) {
+    test::give_profile(sink, 1);
+    for (ExecutionHandle handle = 100; handle < 1300; ++handle) {
+      profile::ExecutionRecord execution;
+      execution.process = test::kSampleProcess;
+      execution.handle = handle;
+      execution.plan = test::kSamplePlan;
+      execution.begin = test::kSampleStart;
+      execution.end = test::kSampleStart + 1;
+      sink.on_execution(execution);
+    }
+  });
+  EXPECT_THAT(rendered(profile, plain(200)),
+              HasSubstr("· 1 execution, 1,200 more without a sample · own time"));
+  EXPECT_THAT(rendered(sample(), plain(200)), Not(HasSubstr("without a sample")));
+}
+
 // One thread works all the time, and one a tenth of it.
 query::ElapsedTime elapsed_of_two_threads() {
   query::LoadOptions options;

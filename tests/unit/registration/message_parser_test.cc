@@ -248,6 +248,19 @@ TEST(Validate, EverythingElse) {
                 m.mutable_execution_begin()->add_labels()->set_key(std::string(kMaxNameBytes + 1, 'k'));
               }),
               HasSubstr("label is too long"));
+  const auto of_set = [&](std::uint32_t set, std::size_t bytes) {
+    return refusal([&](auto& m) {
+      v1::ExecutionBegin& begin = *m.mutable_execution_begin();
+      begin.set_handle(1);
+      begin.set_id(std::string(16, 'x'));
+      begin.set_label_set(set);
+      if (bytes > 0) begin.add_set_labels()->set_value(std::string(bytes, 'v'));
+    });
+  };
+  EXPECT_EQ(of_set(kMaxLabelSets, kMaxLabelSetBytes), "");
+  EXPECT_THAT(of_set(kMaxLabelSets, kMaxLabelSetBytes + 1), HasSubstr("a set of labels has 16385 bytes"));
+  EXPECT_THAT(of_set(kMaxLabelSets + 1, 0), HasSubstr("no set of labels can have number 65"));
+  EXPECT_THAT(of_set(0, 1), HasSubstr("no set of labels can have number 0"));
   EXPECT_THAT(refusal([](auto& m) { m.mutable_thread_add()->set_arena(kMaxArenas); }),
               HasSubstr("area that does not exist"));
   EXPECT_THAT(refusal([](auto& m) { m.mutable_thread_add(); }), HasSubstr("without a thread id"));

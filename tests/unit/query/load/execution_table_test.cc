@@ -74,6 +74,29 @@ TEST(ExecutionTable, RunsThatAreAddedUpStayWithTheirExecution) {
   EXPECT_EQ(table[1].added, nullptr) << "the last word counts";
 }
 
+// Of each what a record says, and the sums of runs with their own execution.
+TEST(ExecutionTable, AVisitSaysWhatTheRecordsSay) {
+  ExecutionTable table;
+  profile::ExecutionRecord sum = execution(1, 2, 300), not_drawn = execution(3, 4, 50);
+  sum.added = test::thousand_runs();
+  not_drawn.drawn = false;
+  table.add(execution(2, 1, 400));
+  table.add(sum);
+  table.add(execution(1, 3, 200));
+  table.add(not_drawn);
+  table.sort();
+  std::size_t visited = 0;
+  table.visit([&](const ExecutionTable::Brief& each) {
+    ++visited;
+    const profile::ExecutionRecord* record = table.find(each.process, each.handle);
+    ASSERT_NE(record, nullptr);
+    EXPECT_EQ(each.plan, record->plan);
+    EXPECT_EQ(each.drawn, record->drawn);
+    EXPECT_EQ(each.runs, profile::runs_of(*record)) << each.handle;
+  });
+  EXPECT_EQ(visited, table.size());
+}
+
 TEST(ExecutionTable, BlockersStayWithTheirExecution) {
   ExecutionTable table;
   profile::ExecutionRecord held_up = execution(2, 1, 300);

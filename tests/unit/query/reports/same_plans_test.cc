@@ -28,6 +28,7 @@ PlanPart joined(PlanId plan, double join, double scan, const std::string& rows) 
   PlanPart part;
   part.plan = plan;
   part.executions = 1;
+  part.executions_without_sample = 2;
   part.operators = {operator_row("join", join, "5"), operator_row("scan", scan, rows)};
   part.operators[1].depth = 1;
   const double samples = join + scan;
@@ -79,6 +80,7 @@ TEST(SamePlans, AreOne) {
   const PlanPart& sum = report.plans.front();
   EXPECT_EQ(sum.plan, 1u);
   EXPECT_EQ(sum.executions, 3u);
+  EXPECT_EQ(sum.executions_without_sample, std::nullopt) << "there may be a fourth plan without any sample";
   EXPECT_EQ(sum.own.samples, 40u);
   EXPECT_DOUBLE_EQ(sum.operators[0].cost.amount.samples, 9);
   EXPECT_DOUBLE_EQ(sum.operators[1].cost.share, 31.0 / 40);

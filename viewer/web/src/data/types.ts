@@ -58,6 +58,7 @@ export interface PlanRow extends Cost {
   plan_key?: string;
   name: string;
   executions: number;
+  executions_without_sample?: number; // missing: not known
   operators: OperatorRow[];
   pipelines: PipelineRow[];
   threads?: number;
