@@ -3,14 +3,12 @@
 One backend runs the same statements in turns of shuffled order: not wrapped (tailor.enabled = off), wrapped, and not
 wrapped a second time (A/A, the control). Two processes would differ by their layout alone. Without --frequency nobody
 samples: a socket that takes the agent's messages stands in for tailord. With it tailord runs, and a fourth turn is
-sampled; in the others sampling of the backend is paused. With --ablations there are more turns, each without one part of
-what the extension does. A table says what each part costs: the same work with it and without it.
+sampled; in the others sampling of the backend is paused.
 
     export TAILOR_PG_BIN=/usr/lib/postgresql/15/bin TAILOR_PG_LIB=build/lib/postgresql/15
     python3 tests/bench/postgres.py --work steps --rounds 24
     python3 tests/bench/postgres.py --work tpch --sf 1 --rounds 6 --frequency 99 --data /var/tmp/pg-tpch
     python3 tests/bench/postgres.py --work pgbench --rounds 40 --frequency 997
-    python3 tests/bench/postgres.py --work pgbench --rounds 100 --ablations
 
 --data keeps the folder of the server, with its tables, for the next run. --short runs so little that it only shows
 whether this works.
@@ -78,17 +76,6 @@ insert into pgbench_history (tid, bid, aid, delta, mtime) values ({1 + i % 100},
 end;""" for i in range(count))
 
 
-# What is set in each turn. All else is as the server was started.
-OFF = {"tailor.enabled": "off"}
-TURNS = {"off": OFF, "wrapped": {}, "off again": OFF}
-ABLATIONS = {"off, no query ids": {**OFF, "compute_query_id": "off"}, "no wrappers": {"tailor.most_overhead": "0"}, "no phases": {"tailor.phases": "off"},
-             "no counts": {"tailor.rows_every": "0"}, "no shared executions": {"tailor.short_run": "0"}}
-# A part of what is done, the turns with it, and those without it.
-PARTS = {"query ids": ("off", "off, no query ids"), "all but query ids": ("wrapped", "off"), "wrappers": ("wrapped", "no wrappers"),
-         "phases": ("wrapped", "no phases"), "counts of rows": ("wrapped", "no counts"), "sharing of executions": ("wrapped", "no shared executions"),
-         "nothing (the control)": ("off again", "off")}
-
-
 class Work:
     """What is measured: tables, what a session says first, and statements by name."""
 
@@ -142,15 +129,12 @@ def server_for(options, agent, work):
 class Modes:
     """Switches the backend between what is compared."""
 
-    def __init__(self, session, pid, daemon, ablations):
+    def __init__(self, session, pid, daemon):
         self.session, self.pid, self.daemon, self.sampled = session, pid, daemon, True
-        self.settings = {**TURNS, **({"sampled": {}} if daemon else {}), **(ABLATIONS if ablations else {})}
-        self.names = list(self.settings)
-        self.changed = {key for settings in self.settings.values() for key in settings}
+        self.names = ["off", "wrapped", "off again"] + (["sampled"] if daemon else [])
 
     def enter(self, mode):
-        resets = [f"reset {key}" for key in self.changed - self.settings[mode].keys()]
-        self.session.sql("; ".join([*resets, *(f"set {key} = {value}" for key, value in self.settings[mode].items())]))
+        self.session.sql(f"set tailor.enabled = {'off' if mode.startswith('off') else 'on'}")
         if self.daemon and self.sampled != (mode == "sampled"):
             self.sampled = mode == "sampled"
             self.daemon.tailor("resume" if self.sampled else "pause", str(self.pid))
@@ -218,26 +202,11 @@ def show(times, modes, rounds):
     return means
 
 
-def show_parts(times):
-    """What each part costs: turns with it by those without it, over all statements."""
-    print("\nwhat a part costs: CPU time with it by that without it")
-    costs = {}
-    for part, (with_it, without_it) in PARTS.items():
-        costs[part] = ratio_interval([pair for of_mode in times.values() for pair in zip(of_mode[with_it], of_mode[without_it])])
-        print(f"{part:32} {text(costs[part])}")
-    return costs
-
-
-def rows_of(kind, intervals):
-    return [{"what": f"{kind}, {name}", "ratio": value.mean, "low": value.low, "high": value.high, "pairs": value.count}
-            for name, value in intervals.items()]
-
-
 def measure(options, daemon):
     work = work_of(options)
     with server_for(options, daemon.socket if daemon else None, work) as server, Session(server) as session:
         session.sql("set max_parallel_workers_per_gather = 0;" + work.session)
-        modes = Modes(session, int(session.sql("select pg_backend_pid()")[-1]), daemon, options.ablations)
+        modes = Modes(session, int(session.sql("select pg_backend_pid()")[-1]), daemon)
         chosen = {name: statements for name, statements in work.statements.items() if options.only in name}
         times = {name: {mode: [] for mode in modes.names} for name in chosen}
         with scripts_of(chosen) as scripts, on_one_cpu(modes.pid, session.psql.pid):
@@ -249,11 +218,10 @@ def measure(options, daemon):
                     for mode in random.sample(modes.names, len(modes.names)):
                         times[name][mode].append(turn(modes, mode, script))
                 done += 1
-        rows = rows_of("geometric mean", show(times, modes, done))
-        if options.ablations:
-            rows += rows_of("cost of a part", show_parts(times))
+        means = show(times, modes, done)
         paired.report(f"postgres_{options.work}", f"{options.work}, {options.frequency} Hz, on {paired.machine()}",
-                      {"rows": rows, "options": vars(options)})
+                      {"rows": [{"what": f"geometric mean, {mode}", "ratio": value.mean, "low": value.low, "high": value.high, "pairs": value.count}
+                                for mode, value in means.items()], "options": vars(options)})
 
 
 def main():
@@ -267,7 +235,6 @@ def main():
     parser.add_argument("--data", default="", help="a folder for the server's data that stays")
     parser.add_argument("--rows-every", type=int, default=100, help="as tailor.rows_every")
     parser.add_argument("--short-run", default="10ms", help="as tailor.short_run")
-    parser.add_argument("--ablations", action="store_true", help="what each part of the extension costs")
     parser.add_argument("--only", default="", help="work whose name has this")
     parser.add_argument("--short", action="store_true", help="one round; of TPC-H two queries on a hundredth of the data")
     options = parser.parse_args()
