@@ -25,7 +25,7 @@ class RefusedConnections {
  public:
   // Stands for close(2), which it is by default; tests delay it.
   using Close = std::function<void(int fd)>;
-  // So many wait to be closed at most: each is a descriptor of the daemon.
+  // At most this number waits to be closed: each is a descriptor of the daemon.
   static constexpr std::size_t kMost = 256;
 
   // `wake`: an eventfd, written to when there is room for one more again.
@@ -39,7 +39,7 @@ class RefusedConnections {
   // Returns at once.
   void close(UniqueFd socket, const ConnectionShares::Guest& guest, std::uint32_t uid);
 
-  // So many wait that nobody may be accepted who may have to be refused.
+  // None may be added: nobody may be accepted who may have to be refused.
   bool is_full() const { return shared_->count >= kMost; }
   // Those that wait, by guest. Any thread.
   std::map<std::string, std::size_t> all() const { return shared_->by_guest.all(); }
