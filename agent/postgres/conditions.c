@@ -11,6 +11,8 @@
 #include "executor/executor.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 
@@ -20,12 +22,36 @@
 
 /* Of one condition. A longer one is cut. */
 #define CONDITION_BYTES 2000
+/* The server prints a condition as a whole, and a literal in it may be as long as a message. What is longer
+ * than this is not printed. */
+#define PRINTED_BYTES 262144
+/* Of a node of a condition, beside its literal. */
+#define NODE_BYTES 8
+
+/* Whether the condition is longer than what is left, which becomes less. */
+static bool is_longer_than(Node* node, void* left) {
+  Size *most = left, bytes = NODE_BYTES;
+  if (!node) return false;
+  if (IsA(node, Const)) {
+    const Const* literal = (const Const*)node;
+    if (!literal->constisnull)
+      bytes += datumGetSize(literal->constvalue, literal->constbyval, literal->constlen);
+  }
+  if (bytes > *most) return true;
+  *most -= bytes;
+  return expression_tree_walker(node, is_longer_than, left);
+}
 
 static void add_condition(StringInfo out, const char* label, List* clauses, List* context, bool with_table) {
   StringInfoData shown;
-  if (clauses == NIL) return;
-  TailorPiece piece = {deparse_expression((Node*)make_ands_explicit(clauses), context, with_table, false),
-                       -1};
+  Size most = PRINTED_BYTES;
+  if (clauses == NIL || tailor_query_text == TAILOR_TEXT_OFF) return;
+  Node* condition = (Node*)make_ands_explicit(clauses);
+  if (is_longer_than(condition, &most)) {
+    appendStringInfo(out, "%s%s: ...", out->len > 0 ? "; " : "", label);
+    return;
+  }
+  TailorPiece piece = {deparse_expression(condition, context, with_table, false), -1};
   initStringInfo(&shown);
   if (!tailor_statement_text(&piece, &shown)) return;
   int length = shown.len > CONDITION_BYTES ? pg_mbcliplen(shown.data, shown.len, CONDITION_BYTES) : shown.len;

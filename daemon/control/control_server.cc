@@ -84,6 +84,8 @@ ControlServer::~ControlServer() {
     if (client.waits_for != nullptr) client.waits_for->stop()->cancel();
   }
   ::unlink(path_.c_str());
+  // Those that nobody has accepted are closed with it.
+  threads_.close(kOwner, std::move(listener_));
 }
 
 bool ControlServer::poll(int other_fd, int timeout_ms) {

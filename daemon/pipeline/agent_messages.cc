@@ -531,6 +531,7 @@ void AgentMessages::tell_unloads(const ProcessEntry& entry, const std::vector<Co
 }
 
 void AgentMessages::tell_process(ProcessEntry& entry) {
+  entry.untold_parents.tell(sink_);
   sink_.on_process(entry.record);
   entry.record_changed = false;
 }

@@ -4,9 +4,10 @@
 
 namespace tailor::pipeline {
 
-// A process of which nothing was seen yet has no place in the profile.
+// A process of which nothing was seen yet has no place in the profile, but as the parent of one that has.
 void ProcessNews::tell_record(ProcessEntry& entry) {
   if (!entry.record_changed || entry.record.first_seen == 0) return;
+  entry.untold_parents.tell(sink_);
   sink_.on_process(entry.record);
   entry.record_changed = false;
 }

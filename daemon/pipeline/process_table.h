@@ -13,6 +13,7 @@
 #include "daemon/pipeline/execution_set.h"
 #include "daemon/pipeline/kept_activity.h"
 #include "daemon/pipeline/shares.h"
+#include "daemon/pipeline/untold_parents.h"
 #include "daemon/pipeline/wait_names.h"
 #include "daemon/process/file_ranges.h"
 #include "daemon/process/process_state.h"
@@ -55,6 +56,7 @@ struct ProcessEntry {
   process::ProcessState state;
   profile::ProcessRecord record;
   bool record_changed = true;
+  UntoldParents untold_parents;
   profile::Accounting accounting;
   bool accounting_changed = false;
   std::vector<std::uint64_t> samples_by_source;

@@ -33,7 +33,7 @@ struct SegmentRow {
   std::uint64_t bytes = 0, samples = 0;
   std::uint64_t wall_ns = 0;  // CLOCK_REALTIME of its creation
   bool sealed = false;        // finished
-  // Its file was deleted before it was summed up (StoreWriter::give_up_oldest): others have a header at
+  // Its file was deleted before it was summed up (StoreWriter::give_up_some): others have a header at
   // least.
   bool given_up() const { return sealed && bytes == 0; }
 };

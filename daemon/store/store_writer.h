@@ -69,10 +69,11 @@ class StoreWriter : public profile::ProfileSink {
   Result<std::vector<SegmentRow>> due_for_summary() const { return keeper_->due_for_summary(); }
   // The data segments up to this number are summed up, durably (summary_files.h). Those that are due go.
   Status summed_up(std::uint64_t last) { return keeper_->summed_up(last); }
-  // The file of the oldest of them is deleted without that: retention must go on where sums cannot be
-  // written. Its row stays, without bytes, so that the next sums count its samples as unwritten. Whether
-  // there was one.
-  Result<bool> give_up_oldest() { return keeper_->give_up_oldest(); }
+  // Some of it is deleted without that: retention must go on where sums cannot be written. What a user has
+  // beyond a share goes first: it is cut out of the oldest segment, unless `may_go_on` fails meanwhile. Else
+  // the file of the oldest goes. The next sums count these samples as unwritten. Whether something went. One
+  // thread at a time.
+  Result<bool> give_up_some(const MayGoOn& may_go_on = {}) { return keeper_->give_up_some(may_go_on); }
   // Since open().
   GivenUp given_up() const { return keeper_->given_up(); }
   // Why they could not be summed up; empty: they could. It is one of the problems of this store.

@@ -190,13 +190,13 @@ def peak_kb(pid):
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-def peak_of_literal(server, enabled):
-    """By how much a long literal raises the memory that a session has used at most."""
+def peak_of(server, query, enabled):
+    """By how much a query with a long literal raises the memory that a session has used at most."""
     with Session(server) as session:
-        session.sql(f"set tailor.enabled = {enabled}")
+        session.sql(f"set tailor.conditions = on; set tailor.enabled = {enabled}")
         pid = session.sql("select pg_backend_pid()")[0]
         before = peak_kb(pid)
-        session.sql(f"select length('{'abcdefghij' * (LITERAL_MB * 100_000)}')")
+        session.sql(query.format("abcdefghij" * (LITERAL_MB * 100_000)))
         return peak_kb(pid) - before
 
 
@@ -209,8 +209,13 @@ def long_ones_are_cut(told, session, server):
     columns = ", ".join(f"a as {'name' * 12}_{number}" for number in range(1500))
     texts = texts_of(told, session, f"select {columns} from t limit 1")
     check(len(texts) == 1 and len(texts[0]) <= 65536 + len(" ...") and texts[0].endswith(" ..."), f"a text is cut: {[text[-60:] for text in texts]}")
-    plain, measured = peak_of_literal(server, "off"), peak_of_literal(server, "on")
-    check(measured < plain + LITERAL_MB * 512, f"a literal of {LITERAL_MB} MB is not copied: {measured} kB at most, {plain} kB without")
+    session.sql("set tailor.conditions = on")
+    ran = told.of(session, lambda: session.sql(f"select count(*) as long_condition from t where a > 3 and b::text <> '{'long' * 100_000}'"))
+    check(len(ran) == 1 and ran[0].plan.conditions == ["Filter: ..."], f"a condition with a long literal is not printed: {ran[0].plan.conditions}")
+    session.sql("reset tailor.conditions")
+    for query in ("select length('{}')", "select count(*) from pg_class where relname::text <> '{}'"):
+        plain, measured = peak_of(server, query, "off"), peak_of(server, query, "on")
+        check(measured < plain + LITERAL_MB * 512, f"{query}: a literal of {LITERAL_MB} MB is not copied: {measured} kB at most, {plain} kB without")
 
 
 # ---- Encodings ----

@@ -117,9 +117,9 @@ std::string render_status(const v1::DaemonStatus& s, const Result<std::optional<
                                      s.store_loss().blocks(), grouped(s.store_loss().samples()),
                                      text(s.store_loss().reason())));
   }
-  if (s.unsummed().segments() > 0) {
-    out += terminal.warn(fmt::format("  deleted without sums {} data segments with {} samples\n",
-                                     s.unsummed().segments(), grouped(s.unsummed().samples())));
+  if (s.unsummed().samples() > 0 || s.unsummed().segments() > 0) {
+    out += terminal.warn(fmt::format("  deleted without sums {} samples, and {} data segments as a whole\n",
+                                     grouped(s.unsummed().samples()), s.unsummed().segments()));
   }
   if (!s.store_problem().empty())
     out += terminal.warn("  store                " + text(s.store_problem()) + "\n");

@@ -26,7 +26,8 @@ struct HttpOptions {
   // A request has no descriptors. From Linux 6.16 on the kernel refuses clients that send some; with this,
   // they are taken, as older kernels do it.
   bool takes_descriptors = false;
-  std::function<std::string()> metrics;  // text of /metrics; empty: there are none
+  std::function<void(int fd)> close_refused;  // RefusedConnections::Close
+  std::function<std::string()> metrics;       // text of /metrics; empty: there are none
 };
 
 }  // namespace tailor::serve

@@ -18,6 +18,7 @@
 #include "daemon/serve/http/gate.h"
 #include "daemon/serve/http/http_options.h"
 #include "daemon/serve/http/lingering.h"
+#include "daemon/serve/http/refused_connections.h"
 #include "daemon/serve/service.h"
 #include "daemon/serve/shares.h"
 #include "daemon/serve/workers.h"
@@ -64,11 +65,15 @@ class HttpServer {
     Listener listener;
   };
 
-  HttpServer(Service& service, HttpOptions options);
+  // `wake`: an eventfd that ends the wait for connections.
+  HttpServer(Service& service, HttpOptions options, UniqueFd wake);
   Status open(const Listener& listener);
   void accept_loop();
   void accept_one(const Open& from);
+  // Whether one more may come from there.
+  bool may_accept(const Open& from) const;
   void begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest);
+  void refuse(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest);
   bool has_room_for(const ConnectionShares::Guest& guest) const;  // with mutex_
   void connection(UniqueFd fd, const Peer& peer, const std::string& who);
 
@@ -79,7 +84,8 @@ class HttpServer {
   std::unique_ptr<HttpEngine> engine_;
   std::vector<Open> open_;
   std::vector<std::uint16_t> ports_;
-  UniqueFd stop_fd_;
+  const std::shared_ptr<const UniqueFd> wake_;
+  RefusedConnections refused_;
   std::thread acceptor_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
