@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
@@ -171,15 +172,15 @@ class PlanReading {
   }
 
   Counted count(const v1::Count& wanted) {
-    const double factor = wanted.factor() == 0 ? 1 : wanted.factor();
     switch (wanted.value_case()) {
       case v1::Count::kFixed:
-        return counted(static_cast<double>(wanted.fixed()) * factor, "a number of the plan makes no sense");
+        return counted(scaled(static_cast<double>(wanted.fixed()), wanted),
+                       "a number of the plan makes no sense");
       case v1::Count::kRowsOf:
-        return counted(times(rows_of(wanted.rows_of()), factor),
+        return counted(scaled(rows_of(wanted.rows_of()), wanted),
                        fmt::format("the rows of component {} are not known", wanted.rows_of()));
       case v1::Count::kRowsInto:
-        return counted(times(rows_into(wanted.rows_into()), factor),
+        return counted(scaled(rows_into(wanted.rows_into()), wanted),
                        fmt::format("the rows into component {} are not known", wanted.rows_into()));
       default:
         return {0, "the plan does not say how many"};
@@ -190,13 +191,16 @@ class PlanReading {
     if (access.item_bytes() == 0) return {0, "its items have no width"};
     std::optional<double> bytes;
     if (numbers_.region_bytes) bytes = numbers_.region_bytes(access.region(), access.region_owner());
-    return counted(times(bytes, 1.0 / access.item_bytes()),
-                   fmt::format("the size of region \"{}\" is not known", access.region()));
+    if (bytes) *bytes /= access.item_bytes();
+    return counted(bytes, fmt::format("the size of region \"{}\" is not known", access.region()));
   }
 
-  static std::optional<double> times(std::optional<double> value, double factor) {
+  static std::optional<double> scaled(std::optional<double> value, const v1::Count& wanted) {
     if (!value) return std::nullopt;
-    return *value * factor;
+    const double product = *value * (wanted.factor() == 0 ? 1 : wanted.factor());
+    // Written so that NaN stays what it is.
+    if (!wanted.power_of_two() || !(product >= 1)) return product;
+    return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(std::min(product, kMostCounted))));
   }
 
   static Counted counted(std::optional<double> value, std::string missing) {

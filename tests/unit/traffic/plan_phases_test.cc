@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "proto/traffic/estimate.h"
@@ -137,6 +139,43 @@ TEST(PlanPhases, WhatIsNotKnownIsSaid) {
                 a.mutable_items()->set_factor(std::nan(""));
               }),
               HasSubstr("makes no sense"));
+}
+
+// Items of the first access, of a directory that has `factor` slots for each of `rows` rows.
+std::uint64_t slots(double rows, double factor) {
+  v1::Plan plan = join_plan();
+  v1::Count& items = *plan.mutable_levels(0)->mutable_components(0)->mutable_accesses(0)->mutable_items();
+  items.set_rows_of(2);
+  items.set_factor(factor);
+  items.set_power_of_two(true);
+  const PlanPhases found =
+      plan_phases(plan, {.rows_of = [rows](std::uint32_t) { return std::optional(rows); }});
+  return found.phases.empty() || found.phases[0].patterns.empty() ? 0
+                                                                  : found.phases[0].patterns[0].region.items;
+}
+
+TEST(PlanPhases, SlotsAreAPowerOfTwo) {
+  EXPECT_EQ(slots(1000, 1.5), 2048U);
+  EXPECT_EQ(slots(683, 1.5), 1024U) << "1024.5 is rounded down first";
+  EXPECT_EQ(slots(684, 1.5), 2048U);
+  EXPECT_EQ(slots(1024, 0), 1024U) << "it is one already";
+  EXPECT_EQ(slots(0, 1.5), 0U);
+  EXPECT_EQ(reason([](v1::Access& a) {
+              a.mutable_items()->set_fixed(3);
+              a.mutable_items()->set_power_of_two(true);
+            }),
+            "");
+  EXPECT_THAT(reason([](v1::Access& a) {
+                a.mutable_items()->set_fixed(5);
+                a.mutable_items()->set_factor(std::nan(""));
+                a.mutable_items()->set_power_of_two(true);
+              }),
+              HasSubstr("makes no sense"));
+  EXPECT_THAT(reason([](v1::Access& a) {
+                a.mutable_items()->set_fixed(UINT64_MAX);
+                a.mutable_items()->set_power_of_two(true);
+              }),
+              HasSubstr("more than"));
 }
 
 TEST(PlanPhases, WithoutNumbersNothingIsPredictedThatNeedsThem) {
