@@ -78,10 +78,13 @@ class PlanReading {
 
   PlanPhases run() {
     for (int level = 0; level < plan_.levels_size(); ++level)
-      for (const v1::Component& component : plan_.levels(level).components())
+      for (const v1::Component& component : plan_.levels(level).components()) {
+        const auto number = static_cast<std::uint32_t>(level);
         for (int i = 0; i < component.accesses_size(); ++i)
-          add(component.accesses(i),
-              {static_cast<std::uint32_t>(level), component.id(), static_cast<std::uint32_t>(i)});
+          add(component.accesses(i), {number, component.id(), static_cast<std::uint32_t>(i)});
+        if (component.has_computation())
+          out_.computed.push_back({number, component.id(), cycles_of(component.computation())});
+      }
     for (auto& [place, phase] : phases_) {
       out_.phases.push_back(std::move(phase.first));
       out_.accesses.push_back(std::move(phase.second));
@@ -90,6 +93,13 @@ class PlanReading {
   }
 
  private:
+  std::optional<double> cycles_of(const v1::Computation& computation) {
+    const Counted rows = count(computation.rows());
+    const double cycles = computation.cycles_per_row() * static_cast<double>(rows.value);
+    if (!rows.missing.empty() || !std::isfinite(cycles) || cycles < 0) return std::nullopt;
+    return cycles;
+  }
+
   void add(const v1::Access& access, AccessAt at) {
     Pattern pattern;
     std::string reason = read(access, pattern);

@@ -178,6 +178,23 @@ TEST(PlanPhases, SlotsAreAPowerOfTwo) {
               HasSubstr("more than"));
 }
 
+TEST(PlanPhases, ComputationIsCyclesTimesRows) {
+  v1::Plan plan = join_plan();
+  for (int i = 0; i < 2; ++i) {
+    v1::Computation& each = *plan.mutable_levels(0)->mutable_components(i)->mutable_computation();
+    each.set_cycles_per_row(2.5);
+    if (i == 0) each.mutable_rows()->set_rows_of(2);
+  }
+  const PlanPhases found = plan_phases(plan, numbers());
+  ASSERT_EQ(found.computed.size(), 2U);
+  EXPECT_EQ(found.computed[0].component, 1U);
+  ASSERT_TRUE(found.computed[0].cycles);
+  EXPECT_DOUBLE_EQ(*found.computed[0].cycles, 5000);
+  EXPECT_FALSE(found.computed[1].cycles) << "it does not say for how many rows";
+  plan.mutable_levels(0)->mutable_components(0)->mutable_computation()->set_cycles_per_row(std::nan(""));
+  EXPECT_FALSE(plan_phases(plan, numbers()).computed[0].cycles);
+}
+
 TEST(PlanPhases, WithoutNumbersNothingIsPredictedThatNeedsThem) {
   const PlanPhases found = plan_phases(join_plan(), {});
   EXPECT_TRUE(found.phases.empty());
