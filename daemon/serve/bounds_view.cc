@@ -11,7 +11,7 @@
 namespace tailor::serve {
 namespace {
 
-// An execution that runs still has a part of its cost. Among so many it makes no difference.
+// An execution that runs still has a part of its cost. Among this many it makes no difference.
 constexpr std::uint64_t kManyForEachRunning = 20;
 
 // Why costs cannot be divided by the executions; empty: they can.

@@ -188,7 +188,7 @@ std::string rate_notes(const query::ThreadRates& rates) {
   return out +
          " \"measured\" is CPU time of one execution, on average. \"bound by\" says what needs half of it or "
          "more. The code of another operator may run while memory is fetched, so an operator can be faster "
-         "than its bound.";
+         "than its bound. \"to move\" leaves out as much as the cache may have held before.";
 }
 
 std::string notes(const query::BoundsReport& report) {

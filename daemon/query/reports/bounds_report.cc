@@ -109,7 +109,7 @@ class PartOfPlan {
     for (const BoundsRow& row : out.rows) add(row, out);
     out.silent_operators = silent_operators();
     if (out.unknown == 0 && least) out.least = least->moved * cache.line_bytes;
-    add_times(report, options, out);
+    add_times(report, options, static_cast<double>(cache.lines * cache.line_bytes), out);
     return out;
   }
 
@@ -139,7 +139,9 @@ class PartOfPlan {
     return out;
   }
 
-  void add_times(const PlanReport& report, const BoundsOptions& options, BoundsPart& out) const {
+  // An execution that is measured may begin with a full cache, and each line of it saves one at most.
+  void add_times(const PlanReport& report, const BoundsOptions& options, double cache_bytes,
+                 BoundsPart& out) const {
     out.not_measured = options.runs_unknown;
     if (out.not_measured.empty() && options.runs == 0) out.not_measured = "no execution is known";
     if (out.not_measured.empty() && !measured_time(report, part_.cost, options.runs))
@@ -152,13 +154,14 @@ class PartOfPlan {
       OperatorBound& bound = out.operators.emplace_back(std::move(found->second));
       bound.id = row.id;
       bound.name = row.name;
+      bound.least_bytes = std::max(0.0, bound.least_bytes - cache_bytes);
       bound.measured = measured_time(report, row.cost, runs);
       judge(options.rates, bound);
     }
     OperatorBound& whole = out.whole;
     whole.name = out.name;
     whole.measured = measured_time(report, part_.cost, runs);
-    whole.least_bytes = out.least;
+    whole.least_bytes = std::max(0.0, out.least - cache_bytes);
     whole.needs_more = out.unknown > 0 || !out.silent_operators.empty();
     for (const BoundsRow& row : out.rows) {
       whole.needs_more = whole.needs_more || row.at_least;

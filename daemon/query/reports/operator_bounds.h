@@ -34,7 +34,8 @@ struct OperatorBound {
   ComponentId id = kNoComponent;  // kNoComponent: the whole plan
   std::string name;               // may be hostile
   std::optional<MeasuredTime> measured;
-  double least_bytes = 0;                       // read and written, of the accesses of which that is known
+  // Read and written, of the accesses of which that is known, whatever the cache held before.
+  double least_bytes = 0;
   std::optional<double> cycles;                 // that it computes, as far as it is known
   bool assumes_even = false;                    // of accesses that are spread evenly: others move less
   bool needs_more = false;                      // something that it moves or computes is not in it

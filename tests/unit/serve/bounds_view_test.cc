@@ -55,7 +55,8 @@ TEST(BoundsView, DividesByTheExecutions) {
   ASSERT_TRUE(part.whole.measured);
   EXPECT_GT(part.whole.measured->ns, 0);
   ASSERT_TRUE(part.whole.memory_ns);
-  EXPECT_NEAR(*part.whole.memory_ns, 8e6, 1e-3) << "8 MB at 1 GB a second";
+  EXPECT_NEAR(*part.whole.memory_ns, 8e6 - (1 << 20), 1e-3)
+      << "8 MB at 1 GB a second, but for what the cache may have held";
   const auto answer = view_answer(view, BoundsView{kRequest});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ((*answer)["cache_bytes"], std::uint64_t{1} << 20);
