@@ -4,10 +4,25 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/reports/same_plans.h"
 
 namespace tailor::serve {
+
+MainExecutions main_executions(const View& view, const query::PlanReport& report) {
+  query::MainPlans plans(*view.whole, report);
+  MainExecutions out;
+  for (const profile::ExecutionRecord& execution : view.whole->executions()) {
+    if (!execution.drawn || !plans.contains({execution.process, execution.plan}) ||
+        !query::selected(view.selection, execution.process, execution.handle))
+      continue;
+    profile::add_bounded(out.count, profile::runs_of(execution));
+    out.running += execution.end == kTimeMax;
+    out.runs_known = out.runs_known && !profile::has_unknown_runs(execution);
+  }
+  return out;
+}
 
 Result<OtherPlans> only_main_plan(View& view) {
   auto report = query::plan_report(view.profile, view.selection);

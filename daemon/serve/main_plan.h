@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "daemon/query/reports/plan_report.h"
 #include "daemon/serve/view.h"
 #include "proto/base/result.h"
 
@@ -13,6 +14,16 @@ namespace tailor::serve {
 struct OtherPlans {
   std::uint64_t left_out = 0, runs_unknown = 0, all = 0;
 };
+
+struct MainExecutions {
+  std::uint64_t count = 0;
+  std::uint64_t running = 0;  // of them, those that did not end
+  bool runs_known = true;     // of each
+};
+
+// Executions in the view of what `report`, which is of the view, has as its main plan. Their cost is known:
+// of a share that is sampled, they are those that were drawn. Runs that are added up count each.
+MainExecutions main_executions(const View& view, const query::PlanReport& report);
 
 // Chooses the executions of the most expensive plan, wherever it was registered, with samples or without: a
 // side of a comparison may hold its loading, other queries, and other plans of the same query. Changes

@@ -44,6 +44,9 @@ struct ListingView {
 struct MemoryView {
   std::size_t points = 20'000;
 };
+struct BoundsView {
+  BoundsRequest request;
+};
 struct ThreadsView {};
 struct IterationsView {
   query::IterationsFrom from = query::IterationsFrom::kBest;
@@ -54,7 +57,7 @@ struct SamplesView {
   bool slices = false;  // of more samples than that: sums over slices of time
 };
 using ViewKind = std::variant<ProfileView, TimelineView, FlameView, FunctionsView, ListingView, MemoryView,
-                              ThreadsView, IterationsView, SourcesView, SamplesView>;
+                              BoundsView, ThreadsView, IterationsView, SourcesView, SamplesView>;
 struct ViewRequest {
   Target target;
   Filters filters;

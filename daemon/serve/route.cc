@@ -139,6 +139,16 @@ ViewKind take_memory(Taker& take) {
   return MemoryView{take.number<std::size_t>("points", 0, 1'000'000).value_or(20'000)};
 }
 
+ViewKind take_bounds(Taker& take) {
+  BoundsView view;
+  const auto cache = take.number<std::uint64_t>("cache", 4096, std::uint64_t{1} << 46);
+  if (!cache) take.fail("bounds are those of a cache: give its size in bytes as cache");
+  view.request.cache_bytes = cache.value_or(0);
+  view.request.rates.bytes = take.number<double>("bytes_per_second", 1, 1e15).value_or(0);
+  view.request.rates.cycles = take.number<double>("cycles_per_second", 1, 1e15).value_or(0);
+  return view;
+}
+
 ViewKind take_samples(Taker& take) {
   return SamplesView{take.number<std::size_t>("limit", 1, 2'000'000).value_or(200'000),
                      take.choice("many", {"refuse", "slices"}, 0) == 1};
@@ -355,6 +365,7 @@ constexpr PathRow kPathRows[] = {
     {{"/api/v1/executions/{id}/functions", "GET", Needs::kVisitor, Answerer::kService, "Functions"}, ask_view<take_functions>},
     {{"/api/v1/executions/{id}/listing", "GET", Needs::kVisitor, Answerer::kService, "Listing"}, ask_view<take_listing>},
     {{"/api/v1/executions/{id}/memory", "GET", Needs::kVisitor, Answerer::kService, "Memory"}, ask_view<take_memory>},
+    {{"/api/v1/executions/{id}/bounds", "GET", Needs::kVisitor, Answerer::kService, "Bounds"}, ask_view<take_bounds>},
     {{"/api/v1/executions/{id}/threads", "GET", Needs::kVisitor, Answerer::kService, "Threads"}, ask_view<take_nothing<ThreadsView>>},
     {{"/api/v1/executions/{id}/iterations", "GET", Needs::kVisitor, Answerer::kService, "Iterations"}, ask_view<take_iterations>},
     {{"/api/v1/executions/{id}/sources", "GET", Needs::kVisitor, Answerer::kService, "Sources"}, ask_view<take_nothing<SourcesView>>},

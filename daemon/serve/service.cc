@@ -10,6 +10,7 @@
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
+#include "daemon/serve/bounds_view.h"
 #include "daemon/serve/file_state.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/json_time.h"
@@ -386,7 +387,8 @@ Detail detail_of(const ViewKind& kind) {
   if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr)
     return of_shares(profile->of);
   if (const auto* flame = std::get_if<FlameView>(&kind); flame != nullptr) return of_shares(flame->of);
-  return std::holds_alternative<SourcesView>(kind) ? Detail::kSums : Detail::kSamples;
+  const bool of_sums = std::holds_alternative<SourcesView>(kind) || std::holds_alternative<BoundsView>(kind);
+  return of_sums ? Detail::kSums : Detail::kSamples;
 }
 
 Result<Json> view_answer(const View& view, const ViewKind& kind) {
@@ -400,6 +402,7 @@ Result<Json> view_answer(const View& view, const ViewKind& kind) {
                         },
                         [&](const ListingView& v) { return listing_json(view, v.plan_key); },
                         [&](const MemoryView& v) { return memory_json(view, v.points); },
+                        [&](const BoundsView& v) { return bounds_json(view, v.request); },
                         [&](const ThreadsView&) { return threads_json(view); },
                         [&](const IterationsView& v) { return iterations_json(view, v.from); },
                         [&](const SourcesView&) { return sources_json(view); },

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "daemon/query/reports/operator_bounds.h"
 #include "daemon/query/time/timeline.h"
 
 namespace tailor::serve {
@@ -19,6 +20,11 @@ enum class SharesOf { kPlan, kEverything, kElapsed };
 
 struct FunctionsRequest {
   std::size_t nodes = 1200;  // of each tree
+};
+
+struct BoundsRequest {
+  std::uint64_t cache_bytes = 0;
+  query::ThreadRates rates = {};
 };
 
 }  // namespace tailor::serve

@@ -7,7 +7,6 @@
 
 #include "daemon/profile/added_runs.h"
 #include "daemon/profile/blockers.h"
-#include "daemon/profile/cell.h"
 #include "daemon/profile/cgroup.h"
 #include "daemon/query/json/accounting_json.h"
 #include "daemon/query/json/iterations_json.h"
@@ -20,6 +19,7 @@
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/json_time.h"
+#include "daemon/serve/main_plan.h"
 #include "daemon/serve/run_sums.h"
 #include "daemon/serve/sums_json.h"
 #include "daemon/serve/view_json.h"
@@ -193,26 +193,6 @@ Json first_execution(const View& view) {
     }
   }
   return Json::object();
-}
-
-struct MainExecutions {
-  std::uint64_t count = 0;
-  bool runs_known = true;  // of each
-};
-
-// Executions in the view of what the report has as its main plan. Their cost is known: of a share that is
-// sampled, they are those that were drawn. Runs that are added up count each.
-MainExecutions main_executions(const View& view, const query::PlanReport& report) {
-  query::MainPlans plans(*view.whole, report);
-  MainExecutions out;
-  for (const profile::ExecutionRecord& execution : view.whole->executions()) {
-    if (!execution.drawn || !plans.contains({execution.process, execution.plan}) ||
-        !query::selected(view.selection, execution.process, execution.handle))
-      continue;
-    profile::add_bounded(out.count, profile::runs_of(execution));
-    out.runs_known = out.runs_known && !profile::has_unknown_runs(execution);
-  }
-  return out;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
@@ -77,10 +78,13 @@ class PlanReading {
 
   PlanPhases run() {
     for (int level = 0; level < plan_.levels_size(); ++level)
-      for (const v1::Component& component : plan_.levels(level).components())
+      for (const v1::Component& component : plan_.levels(level).components()) {
+        const auto number = static_cast<std::uint32_t>(level);
         for (int i = 0; i < component.accesses_size(); ++i)
-          add(component.accesses(i),
-              {static_cast<std::uint32_t>(level), component.id(), static_cast<std::uint32_t>(i)});
+          add(component.accesses(i), {number, component.id(), static_cast<std::uint32_t>(i)});
+        if (component.has_computation())
+          out_.computed.push_back({number, component.id(), cycles_of(component.computation())});
+      }
     for (auto& [place, phase] : phases_) {
       out_.phases.push_back(std::move(phase.first));
       out_.accesses.push_back(std::move(phase.second));
@@ -89,6 +93,13 @@ class PlanReading {
   }
 
  private:
+  std::optional<double> cycles_of(const v1::Computation& computation) {
+    const Counted rows = count(computation.rows());
+    const double cycles = computation.cycles_per_row() * static_cast<double>(rows.value);
+    if (!rows.missing.empty() || !std::isfinite(cycles) || cycles < 0) return std::nullopt;
+    return cycles;
+  }
+
   void add(const v1::Access& access, AccessAt at) {
     Pattern pattern;
     std::string reason = read(access, pattern);
@@ -171,15 +182,15 @@ class PlanReading {
   }
 
   Counted count(const v1::Count& wanted) {
-    const double factor = wanted.factor() == 0 ? 1 : wanted.factor();
     switch (wanted.value_case()) {
       case v1::Count::kFixed:
-        return counted(static_cast<double>(wanted.fixed()) * factor, "a number of the plan makes no sense");
+        return counted(scaled(static_cast<double>(wanted.fixed()), wanted),
+                       "a number of the plan makes no sense");
       case v1::Count::kRowsOf:
-        return counted(times(rows_of(wanted.rows_of()), factor),
+        return counted(scaled(rows_of(wanted.rows_of()), wanted),
                        fmt::format("the rows of component {} are not known", wanted.rows_of()));
       case v1::Count::kRowsInto:
-        return counted(times(rows_into(wanted.rows_into()), factor),
+        return counted(scaled(rows_into(wanted.rows_into()), wanted),
                        fmt::format("the rows into component {} are not known", wanted.rows_into()));
       default:
         return {0, "the plan does not say how many"};
@@ -190,13 +201,16 @@ class PlanReading {
     if (access.item_bytes() == 0) return {0, "its items have no width"};
     std::optional<double> bytes;
     if (numbers_.region_bytes) bytes = numbers_.region_bytes(access.region(), access.region_owner());
-    return counted(times(bytes, 1.0 / access.item_bytes()),
-                   fmt::format("the size of region \"{}\" is not known", access.region()));
+    if (bytes) *bytes /= access.item_bytes();
+    return counted(bytes, fmt::format("the size of region \"{}\" is not known", access.region()));
   }
 
-  static std::optional<double> times(std::optional<double> value, double factor) {
+  static std::optional<double> scaled(std::optional<double> value, const v1::Count& wanted) {
     if (!value) return std::nullopt;
-    return *value * factor;
+    const double product = *value * (wanted.factor() == 0 ? 1 : wanted.factor());
+    // Written so that NaN stays what it is.
+    if (!wanted.power_of_two() || !(product >= 1)) return product;
+    return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(std::min(product, kMostCounted))));
   }
 
   static Counted counted(std::optional<double> value, std::string missing) {

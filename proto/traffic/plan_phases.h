@@ -36,6 +36,13 @@ struct Unpredicted {
   std::string reason = {};  // "the rows of component 3 are not known"
 };
 
+// What a component computes, without its misses.
+struct Computed {
+  std::uint32_t level = 0;
+  std::uint32_t component = 0;
+  std::optional<double> cycles = {};  // nothing: its rows are not known
+};
+
 struct PlanPhases {
   // In an order in which the pipelines may run. Phases without a pattern are left out.
   std::vector<Phase> phases = {};
@@ -43,6 +50,7 @@ struct PlanPhases {
   std::vector<std::string> regions = {};             // names by Region.id
   // Each access of the plan is a pattern above or stands here.
   std::vector<Unpredicted> unpredicted = {};
+  std::vector<Computed> computed = {};  // of components that say it
 };
 
 // What check() says of the result depends on the cache alone: patterns that no cache could be evaluated with

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "viewer/cli/share_cells.h"
@@ -19,18 +21,33 @@ std::string access_text(const query::BoundsRow& row) {
   return std::string(row.pattern) + ", " + does;
 }
 
-std::string least_text(const query::BoundsRow& row) {
-  return row.least ? bytes_text(row.least->sum()) : "?";
+// Marks a bound that holds only for accesses that are spread evenly.
+std::string if_even(const std::string& text, bool is_even) {
+  return is_even ? "~" + text : text;
 }
 
-std::string amounts(const query::MovedBytes& moved, const std::string& least) {
-  return pad_left(bytes_text(moved.read), kAmountWidth) + pad_left(bytes_text(moved.written), kAmountWidth) +
-         pad_left(least, kAmountWidth);
+std::string least_text(const query::BoundsRow& row) {
+  return row.least ? if_even(bytes_text(row.least->sum()), row.assumes_even) : "?";
+}
+
+// `more`: what is moved is more than this.
+std::string amounts(const query::MovedBytes& moved, bool more, const std::string& least,
+                    const Terminal& terminal) {
+  const auto amount = [&](double bytes) {
+    const std::string text = bytes_text(bytes);
+    return pad_left(more && bytes > 0 ? at_least(text, terminal.ascii) : text, kAmountWidth);
+  };
+  return amount(moved.read) + amount(moved.written) + pad_left(least, kAmountWidth);
 }
 
 // "Scan lineitem: lineitem.l_shipdate"
 std::string place_text(const query::BoundsRow& row, const Terminal& terminal) {
   return escape_line(row.operator_name, terminal.ascii) + ": " + escape_line(row.region, terminal.ascii);
+}
+
+std::string access_count(const query::BoundsRow& row, const Terminal& terminal) {
+  const std::string text = grouped(static_cast<std::uint64_t>(std::llround(std::min(row.accesses, 1e18))));
+  return row.at_least ? at_least(text, terminal.ascii) : text;
 }
 
 std::string bounds_row(const query::BoundsRow& row, std::size_t place_width, const Terminal& terminal) {
@@ -41,8 +58,8 @@ std::string bounds_row(const query::BoundsRow& row, std::size_t place_width, con
     return share + "  " + place + terminal.dim("unknown: " + escape_line(row.unknown, terminal.ascii)) + "\n";
   constexpr std::size_t kAccessWidth = 20;
   return share + "  " + place + pad(access_text(row), kAccessWidth) +
-         pad_left(grouped(static_cast<std::uint64_t>(std::llround(std::min(row.accesses, 1e18)))), 16) +
-         amounts(row.expected, least_text(row)) + "\n";
+         pad_left(access_count(row, terminal), 16) +
+         amounts(row.expected, row.at_least, least_text(row), terminal) + "\n";
 }
 
 // The first few by name.
@@ -55,7 +72,60 @@ std::string silent_text(const std::vector<std::string>& operators, const Termina
   return "These operators say nothing of memory, and what they move is not in this: " + names + ".";
 }
 
-std::string bounds_part(const query::BoundsPart& part, const Terminal& terminal) {
+constexpr std::size_t kTimeWidth = 14;
+
+std::string time_text(const std::optional<double>& ns) {
+  return ns ? duration(*ns) : "?";
+}
+
+std::string role_text(const query::OperatorBound& bound) {
+  switch (bound.role) {
+    case query::BoundRole::kMemory:
+      return if_even("memory", bound.assumes_even);
+    case query::BoundRole::kComputing:
+      return "computing";
+    case query::BoundRole::kNotKnown:
+      break;
+  }
+  return "not known";
+}
+
+std::string time_row(const query::OperatorBound& bound, const std::string& name, std::size_t name_width,
+                     const Terminal& terminal) {
+  const std::optional<double> distance = bound.distance();
+  return pad(cut(escape_line(name, terminal.ascii), name_width, terminal.ascii), name_width) +
+         pad_left(bound.measured ? duration(bound.measured->ns) : "?", kTimeWidth) +
+         pad_left(bound.memory_ns ? if_even(duration(*bound.memory_ns), bound.assumes_even) : "?",
+                  kTimeWidth) +
+         pad_left(time_text(bound.compute_ns), kTimeWidth) +
+         pad_left(distance ? fmt::format("{:.1f} x", *distance) : "?", kTimeWidth) + "  " + role_text(bound) +
+         "\n";
+}
+
+// What operators took, and what they need at least. Empty: no rate was given.
+std::string times_section(const query::BoundsPart& part, const query::ThreadRates& rates,
+                          const Terminal& terminal) {
+  if (!(rates.bytes > 0) && !(rates.cycles > 0)) return "";
+  constexpr std::size_t kUsed = 4 * kTimeWidth + 2 + 10;
+  std::size_t width = 16;
+  for (const query::OperatorBound& bound : part.operators)
+    width = std::max(width, columns(escape_line(bound.name, terminal.ascii)));
+  width = std::min(width, terminal.width > kUsed + 16 ? terminal.width - kUsed : 16);
+  std::string out = "\n" +
+                    terminal.dim(pad("operator", width) + pad_left("measured", kTimeWidth) +
+                                 pad_left("to move", kTimeWidth) + pad_left("to compute", kTimeWidth) +
+                                 pad_left("distance", kTimeWidth) + "  bound by") +
+                    "\n";
+  for (const query::OperatorBound& bound : part.operators)
+    out += time_row(bound, bound.name, width, terminal);
+  out += time_row(part.whole, "the whole plan", width, terminal);
+  if (!part.not_measured.empty())
+    out += terminal.warn(wrap("No time is measured: " + part.not_measured + ".", terminal.width, 2)) + "\n";
+  return out;
+}
+
+std::string bounds_part(const query::BoundsPart& part, const query::ThreadRates& rates,
+                        const Terminal& terminal) {
   constexpr std::size_t kUsed = kShareWidth + 2 + 2 + 20 + 16 + 3 * kAmountWidth;
   std::size_t place_width = 16;
   for (const query::BoundsRow& row : part.rows)
@@ -72,7 +142,10 @@ std::string bounds_part(const query::BoundsPart& part, const Terminal& terminal)
   for (const query::BoundsRow& row : part.rows) out += bounds_row(row, place_width, terminal);
   if (part.unknown < part.rows.size())
     out += pad_left("", kShareWidth) + "  " + pad("all that is known", place_width) + "  " +
-           pad_left("", 36) + amounts(part.expected, bytes_text(part.least)) + "\n";
+           pad_left("", 36) +
+           amounts(part.expected, part.whole.needs_more,
+                   if_even(bytes_text(part.least), part.whole.assumes_even), terminal) +
+           "\n";
   if (!part.silent_operators.empty())
     out += terminal.warn(wrap(silent_text(part.silent_operators, terminal), terminal.width, 2)) + "\n";
   if (part.unknown > 0)
@@ -83,7 +156,39 @@ std::string bounds_part(const query::BoundsPart& part, const Terminal& terminal)
                         grouped(part.unknown), grouped(part.rows.size())),
             terminal.width, 2)) +
         "\n";
+  return out + times_section(part, rates, terminal);
+}
+
+// What the marks mean, where there are any.
+std::string mark_notes(const query::BoundsReport& report) {
+  bool even = false, more = false;
+  for (const query::BoundsPart& part : report.plans)
+    for (const query::BoundsRow& row : part.rows) {
+      even = even || (row.assumes_even && row.unknown.empty());
+      more = more || (row.at_least && row.unknown.empty());
+    }
+  std::string out;
+  if (even)
+    out +=
+        " \"~\": accesses are taken for spread evenly. Where rows that follow each other have the same keys, "
+        "less is moved.";
+  if (more)
+    out += " Amounts marked as a least: the engine says that there are more accesses than it can tell.";
   return out;
+}
+
+std::string rate_notes(const query::ThreadRates& rates) {
+  std::string out;
+  if (rates.bytes > 0)
+    out += fmt::format(" A thread moves {:.4g} GB in a second, as you said.", rates.bytes / 1e9);
+  if (rates.cycles > 0)
+    out +=
+        fmt::format(" A thread computes {:.4g} billion cycles in a second, as you said.", rates.cycles / 1e9);
+  if (out.empty()) return out;
+  return out +
+         " \"measured\" is CPU time of one execution, on average. \"bound by\" says what needs half of it or "
+         "more. The code of another operator may run while memory is fetched, so an operator can be faster "
+         "than its bound. \"to move\" leaves out as much as the cache may have held before.";
 }
 
 std::string notes(const query::BoundsReport& report) {
@@ -102,14 +207,14 @@ std::string notes(const query::BoundsReport& report) {
   if (report.left_out > 0)
     out += fmt::format(" {} more {} left out: there are too many accesses to compute.",
                        grouped(report.left_out), report.left_out == 1 ? "plan is" : "plans are");
-  return out;
+  return out + mark_notes(report) + rate_notes(report.rates);
 }
 
 }  // namespace
 
 std::string render(const query::Profile&, const query::BoundsReport& report, const Terminal& terminal) {
   std::string out;
-  for (const query::BoundsPart& part : report.plans) out += bounds_part(part, terminal) + "\n";
+  for (const query::BoundsPart& part : report.plans) out += bounds_part(part, report.rates, terminal) + "\n";
   return out + terminal.dim(wrap(notes(report), terminal.width, 0)) + "\n";
 }
 

@@ -10,9 +10,9 @@
 
 #include "daemon/query/json/bounds_json.h"
 #include "daemon/query/json/report_json.h"
-#include "daemon/query/reports/bounds_report.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/reports/same_plans.h"
+#include "daemon/serve/bounds_view.h"
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
@@ -40,10 +40,16 @@ struct ReportOptions {
   std::string of = "plan";
   std::string html;
   std::string by;
-  std::uint64_t cache_bytes = 0;  // of --bounds
+  serve::BoundsRequest bounds;
+  double gigabytes = 0, gigahertz = 0;  // of a thread in a second; 0: not given
   const CLI::App* command = nullptr;
 
   bool has_bounds() const { return command->get_option("--bounds")->count() > 0; }
+  serve::BoundsRequest bounds_request() const {
+    serve::BoundsRequest out = bounds;
+    out.rates = {.bytes = gigabytes * 1e9, .cycles = gigahertz * 1e9};
+    return out;
+  }
 };
 
 Status refuse_of_functions(const ReportOptions& options) {
@@ -255,8 +261,7 @@ int run_plans(const ReportOptions& options) {
   auto report = query::plan_report(profile, chosen->selection);
   if (!report) return without_sample(*chosen, choice, report.error());
   if (options.has_bounds()) {
-    if (!head->empty() || !choice.filter.fingerprint.empty()) query::unite_plans(*report);
-    auto bounds = query::bounds_report(profile, *report, options.cache_bytes);
+    auto bounds = serve::bounds_of(*chosen, options.bounds_request());
     return bounds ? show(profile, *bounds, choice, *head) : complain(bounds.error());
   }
   if (options.level.empty() && only_functions(profile, *report)) return run_without_plan(options, *chosen);
@@ -313,12 +318,23 @@ void add_report(CLI::App& app, Action& action) {
   for (const char* other : kFilterOptions) html->excludes(command.get_option(other));
   auto* bounds =
       command
-          .add_option("--bounds", options->cache_bytes,
+          .add_option("--bounds", options->bounds.cache_bytes,
                       "What each operator has to move between memory and a cache of this size, as 32M "
                       "(docs/bounds.md); of engines that say how they use memory")
           ->transform(CLI::AsSizeValue(false));
   for (const char* other : {"--level", "--rules", "--html", "--iteration"})
     bounds->excludes(command.get_option(other));
+  command
+      .add_option("--bandwidth", options->gigabytes,
+                  "With --bounds: GB (10^9 bytes) that a thread moves between that cache and memory in a "
+                  "second, as you measured them; says how far operators are from it")
+      ->check(CLI::Range(0.001, 1e6))
+      ->needs(bounds);
+  command
+      .add_option("--clock", options->gigahertz,
+                  "With --bounds: GHz of a core, for engines that say how many cycles they compute")
+      ->check(CLI::Range(0.001, 1e3))
+      ->needs(bounds);
   auto* by = command
                  .add_option("--by", options->by,
                              "Over hours or days (UTC), of the query of --fingerprint or of all: also where "

@@ -158,8 +158,13 @@ ComponentId Compilation::add_task(std::string name, std::string kind,
 void Compilation::add_access(ComponentId task, v1::Access access) {
   std::vector<v1::Access>& accesses = dictionary_.describe(kTaskLevel, task).accesses;
   if (accesses.size() >= kMostAccesses) return;
-  access.set_pipeline(current_pipeline_);
+  access.set_pipeline(pipeline_here());
   accesses.push_back(std::move(access));
+}
+
+std::uint32_t Compilation::pipeline_here() const {
+  if (current_pipeline_ != 0) return current_pipeline_;
+  return program_.pipelines[open_.back().last_program - 1].id;
 }
 
 void Compilation::run_task(ComponentId task, const std::function<void()>& generate) {

@@ -67,7 +67,8 @@ class Compilation {
   void consume(Translator& from);
   // Registers a task of the active operator.
   ComponentId add_task(std::string name, std::string kind, std::vector<tagging::Attribute> attributes = {});
-  // Tells the profiler what a task does with memory in the pipeline whose function is being generated.
+  // Tells the profiler what a task does with memory: in the pipeline whose function is being generated, else
+  // at the end of the one that is open.
   void add_access(ComponentId task, v1::Access access);
   // Generates code on behalf of a task.
   void run_task(ComponentId task, const std::function<void()>& generate);
@@ -110,6 +111,8 @@ class Compilation {
   };
 
   void describe_operators();
+  // Id of the pipeline whose function is being generated, else of the last of the one that is open.
+  std::uint32_t pipeline_here() const;
   std::unique_ptr<Translator> make_translator(const Operator& op, Translator* parent, std::uint32_t input);
   void run_hooks(const std::vector<Hook>& hooks);
   // Instrumented code: charges the time since the last call to `task`, less what a reading of the counter

@@ -27,6 +27,11 @@ constexpr std::size_t kMostOfAllPlans = 4 * traffic::kMostPatterns;
 // A kind of region, by its name and owner.
 using RegionName = std::pair<std::string, std::uint32_t>;
 
+// Whether the pattern's numbers rest on accesses that are spread evenly.
+bool is_even(v1::AccessPattern pattern) {
+  return pattern == v1::ACCESS_CONDITIONAL || pattern == v1::ACCESS_SHUFFLED || pattern == v1::ACCESS_RANDOM;
+}
+
 bool says_something(const v1::Plan& plan) {
   return std::ranges::any_of(plan.levels(), [](const v1::Level& level) {
     return std::ranges::any_of(level.components(),
@@ -53,8 +58,9 @@ class PartOfPlan {
       for (const v1::Component& component : plan.levels(level).components()) {
         const auto number = static_cast<std::uint32_t>(level);
         // Once for each: a component may have thousands of accesses and of owners.
-        if (component.accesses_size() > 0 && !owners_.contains({number, component.id()}))
-          add_owners(number, component.id());
+        const bool speaks = component.accesses_size() > 0;
+        if ((speaks || component.has_computation()) && !owners_.contains({number, component.id()}))
+          add_owners(number, component.id(), speaks);
         for (int i = 0; i < component.accesses_size(); ++i)
           accesses_.emplace(std::tuple(number, component.id(), static_cast<std::uint32_t>(i)),
                             &component.accesses(i));
@@ -77,7 +83,9 @@ class PartOfPlan {
     return sum;
   }
 
-  BoundsPart computed(const traffic::Cache& cache) const {
+  // `options` has no runs if the plan is not the one that they are of.
+  BoundsPart computed(const traffic::Cache& cache, const PlanReport& report,
+                      const BoundsOptions& options) const {
     BoundsPart out{.process = part_.process, .plan = part_.plan, .name = part_.name};
     // Nobody knows what becomes of modified lines that the cache still holds: the estimate counts them, and
     // the bound does not.
@@ -101,14 +109,69 @@ class PartOfPlan {
     for (const BoundsRow& row : out.rows) add(row, out);
     out.silent_operators = silent_operators();
     if (out.unknown == 0 && least) out.least = least->moved * cache.line_bytes;
+    add_times(report, options, static_cast<double>(cache.lines * cache.line_bytes), out);
     return out;
   }
 
  private:
-  void add_owners(std::uint32_t level, ComponentId component) {
+  void add_owners(std::uint32_t level, ComponentId component, bool speaks) {
     const Owners owners = model_.owners_of(level, component, 0);
     owners_[{level, component}] = owners.size() == 1 ? owners.front().id : kNoComponent;
+    if (!speaks) return;
     for (const Share& owner : owners) speaking_.insert(owner.id);
+  }
+
+  // A component of several operators is no operator's here, but the plan's.
+  std::map<ComponentId, OperatorBound> needs_of_operators(const std::vector<BoundsRow>& rows) const {
+    std::map<ComponentId, OperatorBound> out;
+    for (const BoundsRow& row : rows) {
+      OperatorBound& bound = out[row.operator_id];
+      bound.needs_more = bound.needs_more || row.at_least || !row.least;
+      if (!row.least) continue;
+      bound.least_bytes += row.least->sum();
+      bound.assumes_even = bound.assumes_even || (row.assumes_even && row.least->sum() > 0);
+    }
+    for (const traffic::Computed& each : phases_.computed) {
+      OperatorBound& bound = out[owners_.at({each.level, each.component})];
+      bound.needs_more = bound.needs_more || !each.cycles;
+      if (each.cycles) bound.cycles = bound.cycles.value_or(0) + *each.cycles;
+    }
+    return out;
+  }
+
+  // An execution that is measured may begin with a full cache, and each line of it saves one at most.
+  void add_times(const PlanReport& report, const BoundsOptions& options, double cache_bytes,
+                 BoundsPart& out) const {
+    out.not_measured = options.runs_unknown;
+    if (out.not_measured.empty() && options.runs == 0) out.not_measured = "no execution is known";
+    if (out.not_measured.empty() && !measured_time(report, part_.cost, options.runs))
+      out.not_measured = "the samples are of no CPU time";
+    const std::uint64_t runs = out.not_measured.empty() ? options.runs : 0;
+    std::map<ComponentId, OperatorBound> needs = needs_of_operators(out.rows);
+    for (const OperatorRow& row : part_.operators) {
+      const auto found = needs.find(row.id);
+      if (found == needs.end()) continue;
+      OperatorBound& bound = out.operators.emplace_back(std::move(found->second));
+      bound.id = row.id;
+      bound.name = row.name;
+      bound.least_bytes = std::max(0.0, bound.least_bytes - cache_bytes);
+      bound.measured = measured_time(report, row.cost, runs);
+      judge(options.rates, bound);
+    }
+    OperatorBound& whole = out.whole;
+    whole.name = out.name;
+    whole.measured = measured_time(report, part_.cost, runs);
+    whole.least_bytes = std::max(0.0, out.least - cache_bytes);
+    whole.needs_more = out.unknown > 0 || !out.silent_operators.empty();
+    for (const BoundsRow& row : out.rows) {
+      whole.needs_more = whole.needs_more || row.at_least;
+      whole.assumes_even = whole.assumes_even || (row.assumes_even && row.least && row.least->sum() > 0);
+    }
+    for (const traffic::Computed& each : phases_.computed) {
+      whole.needs_more = whole.needs_more || !each.cycles;
+      if (each.cycles) whole.cycles = whole.cycles.value_or(0) + *each.cycles;
+    }
+    judge(options.rates, whole);
   }
 
   std::vector<std::string> silent_operators() const {
@@ -134,7 +197,9 @@ class PartOfPlan {
                   .pipeline = access.pipeline(),
                   .step = access.step(),
                   .reads = access.reads(),
-                  .writes = access.writes()};
+                  .writes = access.writes(),
+                  .at_least = access.at_least(),
+                  .assumes_even = is_even(access.pattern())};
     row.operator_id = owners_.at({at.level, at.component});
     row.operator_name = row.operator_id == kNoComponent ? model_.component_name(at.level, at.component)
                                                         : model_.component_name(0, row.operator_id);
@@ -192,11 +257,15 @@ std::string_view pattern_key(v1::AccessPattern pattern) {
 }
 
 Result<BoundsReport> bounds_report(const Profile& profile, const PlanReport& report,
-                                   std::uint64_t cache_bytes) {
-  if (cache_bytes < kFewestBytes || cache_bytes > kMostBytes)
-    return invalid(fmt::format("a cache of {} bytes: take {} to {}", cache_bytes, kFewestBytes, kMostBytes));
-  const traffic::Cache cache{.line_bytes = kLineBytes, .lines = cache_bytes / kLineBytes};
-  BoundsReport out{.cache_bytes = cache.lines * kLineBytes, .line_bytes = kLineBytes};
+                                   const BoundsOptions& options) {
+  if (options.cache_bytes < kFewestBytes || options.cache_bytes > kMostBytes)
+    return invalid(
+        fmt::format("a cache of {} bytes: take {} to {}", options.cache_bytes, kFewestBytes, kMostBytes));
+  const traffic::Cache cache{.line_bytes = kLineBytes, .lines = options.cache_bytes / kLineBytes};
+  BoundsReport out{.cache_bytes = cache.lines * kLineBytes, .line_bytes = kLineBytes, .rates = options.rates};
+  BoundsOptions of_others = options;
+  of_others.runs = 0;
+  of_others.runs_unknown = "only the executions of the most expensive plan are counted";
   std::size_t left = kMostOfAllPlans;
   for (const PlanPart& part : report.plans) {
     const PlanModel* model = profile.plan(part.process, part.plan);
@@ -210,7 +279,8 @@ Result<BoundsReport> bounds_report(const Profile& profile, const PlanReport& rep
       continue;
     }
     left -= plan.patterns();
-    out.plans.push_back(plan.computed(cache));
+    const bool is_main = &part == &report.plans.front();
+    out.plans.push_back(plan.computed(cache, report, is_main ? options : of_others));
   }
   if (out.plans.empty() && out.left_out == 0)
     return not_found(

@@ -65,6 +65,35 @@ TEST(RenderBounds, SaysWhatIsNotKnown) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "names are harmless";
 }
 
+TEST(RenderBounds, MarksWhatIsNotTheWholeTruth) {
+  query::BoundsReport report = small_bounds();
+  EXPECT_THAT(bounds_text_of(report, 4000), Not(HasSubstr("~")));
+  report.plans[0].rows[0].at_least = true;
+  report.plans[0].rows[0].assumes_even = true;
+  const std::string text = bounds_text_of(report, 4000);
+  EXPECT_THAT(text, HasSubstr("8.0 MiB"));
+  EXPECT_THAT(text, HasSubstr("~4.0 MiB"));
+  EXPECT_THAT(text, HasSubstr("spread evenly"));
+  EXPECT_THAT(text, HasSubstr("more accesses"));
+}
+
+TEST(RenderBounds, ShowsTimesWhereARateIsGiven) {
+  query::BoundsReport report = small_bounds();
+  query::OperatorBound scan{.id = 5, .name = "Table scan", .measured = query::MeasuredTime{4e6, 3e6, 5e6}};
+  scan.memory_ns = 2e6;
+  scan.role = query::BoundRole::kMemory;
+  report.plans[0].operators = {scan};
+  EXPECT_THAT(bounds_text_of(report, 4000), Not(HasSubstr("bound by")));
+  report.rates.bytes = 10e9;
+  report.plans[0].not_measured = "an execution runs still";
+  const std::string text = bounds_text_of(report, 4000);
+  EXPECT_THAT(text, HasSubstr("2.0 x"));
+  EXPECT_THAT(text, HasSubstr("memory"));
+  EXPECT_THAT(text, HasSubstr("10 GB in a second"));
+  EXPECT_THAT(text, HasSubstr("the whole plan"));
+  EXPECT_THAT(text, HasSubstr("No time is measured: an execution runs still."));
+}
+
 TEST(RenderBounds, FitsNarrowTerminals) {
   EXPECT_THAT(bounds_text_of(small_bounds(), 40), HasSubstr("8.0 MiB"));
 }

@@ -64,6 +64,20 @@ TEST(Route, AFlameGraphIsOfCpuTimeOrOfElapsedTime) {
   }
 }
 
+TEST(Route, BoundsAreOfACache) {
+  const std::string path = "/api/v1/executions/last/bounds";
+  const auto routed = route(path, {{"cache", "33554432"}, {"bytes_per_second", "1.5e10"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  const auto& bounds = std::get<BoundsView>(std::get<ViewRequest>(routed->request).kind);
+  EXPECT_EQ(bounds.request.cache_bytes, std::uint64_t{32} << 20);
+  EXPECT_EQ(bounds.request.rates.bytes, 1.5e10);
+  EXPECT_EQ(bounds.request.rates.cycles, 0) << "not known";
+  EXPECT_EQ(kind_of(path), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of(path, {{"cache", "4095"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of(path, {{"cache", "4096"}, {"bytes_per_second", "nan"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of(path, {{"cache", "4096"}, {"cycles_per_second", "0"}}), ErrorKind::kInvalid);
+}
+
 TEST(Route, HistoryIsOfAQueryOrOfAll) {
   const auto routed = route("/api/v1/history", {{"fingerprint", "9c1e"}, {"by", "hour"}, {"since", "1000"}});
   ASSERT_TRUE(routed) << routed.error().message;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "proto/traffic/estimate.h"
@@ -137,6 +139,60 @@ TEST(PlanPhases, WhatIsNotKnownIsSaid) {
                 a.mutable_items()->set_factor(std::nan(""));
               }),
               HasSubstr("makes no sense"));
+}
+
+// Items of the first access, of a directory that has `factor` slots for each of `rows` rows.
+std::uint64_t slots(double rows, double factor) {
+  v1::Plan plan = join_plan();
+  v1::Count& items = *plan.mutable_levels(0)->mutable_components(0)->mutable_accesses(0)->mutable_items();
+  items.set_rows_of(2);
+  items.set_factor(factor);
+  items.set_power_of_two(true);
+  const PlanPhases found =
+      plan_phases(plan, {.rows_of = [rows](std::uint32_t) { return std::optional(rows); }});
+  return found.phases.empty() || found.phases[0].patterns.empty() ? 0
+                                                                  : found.phases[0].patterns[0].region.items;
+}
+
+TEST(PlanPhases, SlotsAreAPowerOfTwo) {
+  EXPECT_EQ(slots(1000, 1.5), 2048U);
+  EXPECT_EQ(slots(683, 1.5), 1024U) << "1024.5 is rounded down first";
+  EXPECT_EQ(slots(684, 1.5), 2048U);
+  EXPECT_EQ(slots(1024, 0), 1024U) << "it is one already";
+  EXPECT_EQ(slots(0, 1.5), 0U);
+  EXPECT_EQ(reason([](v1::Access& a) {
+              a.mutable_items()->set_fixed(3);
+              a.mutable_items()->set_power_of_two(true);
+            }),
+            "");
+  EXPECT_THAT(reason([](v1::Access& a) {
+                a.mutable_items()->set_fixed(5);
+                a.mutable_items()->set_factor(std::nan(""));
+                a.mutable_items()->set_power_of_two(true);
+              }),
+              HasSubstr("makes no sense"));
+  EXPECT_THAT(reason([](v1::Access& a) {
+                a.mutable_items()->set_fixed(UINT64_MAX);
+                a.mutable_items()->set_power_of_two(true);
+              }),
+              HasSubstr("more than"));
+}
+
+TEST(PlanPhases, ComputationIsCyclesTimesRows) {
+  v1::Plan plan = join_plan();
+  for (int i = 0; i < 2; ++i) {
+    v1::Computation& each = *plan.mutable_levels(0)->mutable_components(i)->mutable_computation();
+    each.set_cycles_per_row(2.5);
+    if (i == 0) each.mutable_rows()->set_rows_of(2);
+  }
+  const PlanPhases found = plan_phases(plan, numbers());
+  ASSERT_EQ(found.computed.size(), 2U);
+  EXPECT_EQ(found.computed[0].component, 1U);
+  ASSERT_TRUE(found.computed[0].cycles);
+  EXPECT_DOUBLE_EQ(*found.computed[0].cycles, 5000);
+  EXPECT_FALSE(found.computed[1].cycles) << "it does not say for how many rows";
+  plan.mutable_levels(0)->mutable_components(0)->mutable_computation()->set_cycles_per_row(std::nan(""));
+  EXPECT_FALSE(plan_phases(plan, numbers()).computed[0].cycles);
 }
 
 TEST(PlanPhases, WithoutNumbersNothingIsPredictedThatNeedsThem) {

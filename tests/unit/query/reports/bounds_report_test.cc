@@ -53,7 +53,13 @@ Profile profile_of(const std::function<void(v1::Plan&)>& change) {
 Result<BoundsReport> bounds_of(const Profile& profile, std::uint64_t cache_bytes = kCache) {
   const auto plans = plan_report(profile, {});
   if (!plans) return plans.error();
-  return bounds_report(profile, *plans, cache_bytes);
+  return bounds_report(profile, *plans, {.cache_bytes = cache_bytes});
+}
+
+Result<BoundsReport> timed_bounds_of(const Profile& profile, const BoundsOptions& options) {
+  const auto plans = plan_report(profile, {});
+  if (!plans) return plans.error();
+  return bounds_report(profile, *plans, options);
 }
 
 TEST(BoundsReport, SaysWhatEachOperatorMoves) {
@@ -116,6 +122,99 @@ TEST(BoundsReport, AnUnknownAccessTakesTheBoundFromItsRegion) {
   EXPECT_FALSE(part.rows[0].least);
   EXPECT_EQ(part.least, 0);
   EXPECT_EQ(part.rows[1].pattern, "unknown");
+}
+
+TEST(BoundsReport, SaysWhichNumbersAreNotTheWholeTruth) {
+  const auto report = bounds_of(profile_of([](v1::Plan& plan) {
+    add_scan(plan);
+    count_rows(plan, 5, 1'000'000);
+    plan.mutable_levels(1)->mutable_components(3)->mutable_accesses(0)->set_at_least(true);
+  }));
+  ASSERT_TRUE(report) << report.error().message;
+  const BoundsPart& part = report->plans[0];
+  ASSERT_EQ(part.rows.size(), 2u);
+  EXPECT_TRUE(part.rows[0].at_least);
+  EXPECT_FALSE(part.rows[0].assumes_even) << "it is read from one end to the other";
+  EXPECT_FALSE(part.rows[1].at_least);
+  EXPECT_TRUE(part.rows[1].assumes_even) << "rows that pass may lie together";
+  ASSERT_EQ(part.operators.size(), 1u);
+  EXPECT_TRUE(part.operators[0].needs_more);
+  EXPECT_TRUE(part.operators[0].assumes_even);
+  EXPECT_TRUE(part.whole.needs_more);
+}
+
+TEST(BoundsReport, ComparesMeasuredTimesWithWhatIsNeeded) {
+  const Profile profile = profile_of([](v1::Plan& plan) {
+    add_access(plan, 4, "lineitem.l_shipdate", v1::ACCESS_SEQUENTIAL).mutable_items()->set_fixed(1'000'000);
+    v1::Computation& work = *plan.mutable_levels(1)->mutable_components(3)->mutable_computation();
+    work.set_cycles_per_row(3);
+    work.mutable_rows()->set_fixed(1'000'000);
+  });
+  const auto unhurried = timed_bounds_of(profile, {.cache_bytes = kCache, .runs = 4});
+  ASSERT_TRUE(unhurried) << unhurried.error().message;
+  const BoundsPart& first = unhurried->plans[0];
+  EXPECT_EQ(first.not_measured, "");
+  ASSERT_EQ(first.operators.size(), 1u);
+  ASSERT_TRUE(first.operators[0].measured);
+  ASSERT_TRUE(first.whole.measured);
+  const double took = first.operators[0].measured->ns;
+  EXPECT_NEAR(took, first.rows[0].cost->amount.weight / 4, 1e-3);
+  EXPECT_LT(first.operators[0].measured->low, took);
+  EXPECT_GT(first.operators[0].measured->high, took);
+  EXPECT_FALSE(first.operators[0].memory_ns) << "nobody gave a rate";
+  EXPECT_EQ(first.operators[0].role, BoundRole::kNotKnown);
+  // With such a bandwidth the bytes take all of the time, and twice the computation.
+  const double moved = 8e6 - static_cast<double>(kCache);  // the cache may have held as much
+  const double rate = moved / took * 1e9;
+  const auto by_memory = timed_bounds_of(
+      profile, {.cache_bytes = kCache, .rates = {.bytes = rate, .cycles = 3e6 / took * 2e9}, .runs = 4});
+  ASSERT_TRUE(by_memory) << by_memory.error().message;
+  const OperatorBound& scan = by_memory->plans[0].operators[0];
+  EXPECT_EQ(scan.id, 5u);
+  EXPECT_NEAR(scan.least_bytes, moved, 1e-3);
+  ASSERT_TRUE(scan.cycles);
+  EXPECT_NEAR(*scan.cycles, 3e6, 1e-3);
+  ASSERT_TRUE(scan.memory_ns && scan.compute_ns && scan.distance());
+  EXPECT_NEAR(*scan.memory_ns / took, 1, 1e-6);
+  EXPECT_NEAR(*scan.compute_ns / took, 0.5, 1e-6);
+  EXPECT_NEAR(*scan.distance(), 1, 1e-6);
+  EXPECT_FALSE(scan.needs_more);
+  EXPECT_EQ(json_of(profile, *by_memory)["plans"][0]["operators"][0]["operator"], 5);
+  EXPECT_TRUE(json_of(profile, *unhurried)["plans"][0]["whole"]["distance"].is_null());
+}
+
+TEST(BoundsReport, TimesThatAreNotKnownAreNotMeasured) {
+  const Profile profile = profile_of(add_scan);
+  const auto without = timed_bounds_of(profile, {.cache_bytes = kCache});
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_THAT(without->plans[0].not_measured, HasSubstr("no execution"));
+  EXPECT_FALSE(without->plans[0].whole.measured);
+  const auto refused = timed_bounds_of(
+      profile, {.cache_bytes = kCache, .rates = {.bytes = 1e9}, .runs = 4, .runs_unknown = "it runs still"});
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_EQ(refused->plans[0].not_measured, "it runs still");
+  for (const OperatorBound& bound : refused->plans[0].operators) {
+    EXPECT_FALSE(bound.measured);
+    EXPECT_FALSE(bound.distance());
+    EXPECT_EQ(bound.role, BoundRole::kNotKnown);
+  }
+}
+
+TEST(OperatorBounds, ARoleExplainsHalfOfTheTime) {
+  const auto role = [](double bytes, double cycles) {
+    OperatorBound bound{.measured = MeasuredTime{1000, 900, 1100}, .least_bytes = bytes, .cycles = cycles};
+    judge({.bytes = 1e9, .cycles = 1e9}, bound);  // a byte or cycle takes a nanosecond
+    return bound.role;
+  };
+  EXPECT_EQ(role(600, 100), BoundRole::kMemory);
+  EXPECT_EQ(role(100, 600), BoundRole::kComputing);
+  EXPECT_EQ(role(600, 700), BoundRole::kComputing) << "the larger one";
+  EXPECT_EQ(role(500, 0), BoundRole::kNotKnown) << "it may have taken 1100";
+  EXPECT_EQ(role(0, 0), BoundRole::kNotKnown);
+  OperatorBound nothing{.measured = MeasuredTime{1000, 900, 1100}};
+  judge({.bytes = -1, .cycles = 0}, nothing);
+  EXPECT_FALSE(nothing.bound_ns());
+  EXPECT_FALSE(nothing.distance());
 }
 
 TEST(BoundsReport, CachesAndPlansThatSayNothingAreErrors) {
