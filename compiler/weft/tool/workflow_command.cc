@@ -8,6 +8,7 @@
 #include "compiler/weft/tool/levels.h"
 #include "compiler/weft/tool/workflow_text.h"
 #include "compiler/weft/workflow/explain_workflow.h"
+#include "compiler/weft/workflow/host_speed.h"
 #include "compiler/weft/workflow/workflow_library.h"
 #include "compiler/weft/workflow/workflow_run.h"
 
@@ -101,7 +102,8 @@ Status compile_workflow_command(const CommandLine& command) {
 Status explain_workflow_command(const CommandLine& command) {
   auto loaded = load_workflow(command);
   if (!loaded.ok()) return loaded.error();
-  auto text = workflow::explain_workflow(loaded->opened.workflow, loaded->images, command.threads);
+  const workflow::HostSpeed host = workflow::measure_host(command.threads);
+  auto text = workflow::explain_workflow(loaded->opened.workflow, loaded->images, command.threads, host);
   if (!text.ok()) return text.error();
   std::cout << *text << std::flush;
   return Ok{};

@@ -4,16 +4,17 @@
 #include <span>
 #include <string>
 
+#include "compiler/weft/workflow/host_speed.h"
 #include "compiler/weft/workflow/udf_library.h"
 #include "compiler/weft/workflow/workflow.h"
 #include "proto/base/result.h"
 
 namespace tailor::weft::workflow {
 
-// Inputs, contexts and the plan; for each function what its code does, and for each pipeline its strategy
-// with the reason. `threads`: workers of a run. Errors: those of UdfLibrary::load() and of
-// check_udfs(); LLVM does not know this host.
+// Inputs, contexts and the plan; for each function what its code does, what LLVM predicts of it, and what
+// bounds it; for each pipeline its strategy with the reason. `threads`: workers of a run. Errors: those of
+// UdfLibrary::load() and of check_udfs(); LLVM does not know this host.
 Result<std::string> explain_workflow(const Workflow& workflow, std::span<const UdfImage> images,
-                                     unsigned threads);
+                                     unsigned threads, const HostSpeed& host);
 
 }  // namespace tailor::weft::workflow
