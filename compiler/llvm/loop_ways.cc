@@ -7,7 +7,7 @@
 namespace tailor::jit {
 namespace {
 
-// Functions of so many blocks are no small functions, and a way through them is a deep recursion.
+// More blocks make a deep recursion, and no small functions have them.
 constexpr std::size_t kMostBlocks = 1024;
 
 // Lengths end here, so that products of them fit.

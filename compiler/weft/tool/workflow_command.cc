@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "compiler/weft/exec/components.h"
+#include "compiler/weft/tool/analyze_workflow.h"
 #include "compiler/weft/tool/levels.h"
 #include "compiler/weft/tool/workflow_text.h"
 #include "compiler/weft/workflow/explain_workflow.h"
@@ -105,7 +106,20 @@ Status explain_workflow_command(const CommandLine& command) {
   const workflow::HostSpeed host = workflow::measure_host(command.threads);
   auto text = workflow::explain_workflow(loaded->opened.workflow, loaded->images, command.threads, host);
   if (!text.ok()) return text.error();
-  std::cout << *text << std::flush;
+  std::cout << text->text << std::flush;
+  return Ok{};
+}
+
+Status analyze_workflow_command(const CommandLine& command, jit::Jit& jit, const std::atomic<bool>& cancel) {
+  auto loaded = load_workflow(command);
+  if (!loaded.ok()) return loaded.error();
+  const workflow::HostSpeed host = workflow::measure_host(command.threads);
+  auto explained = workflow::explain_workflow(loaded->opened.workflow, loaded->images, command.threads, host);
+  if (!explained.ok()) return explained.error();
+  auto measured = analyze_workflow(command, jit, cancel, *explained, host, std::move(loaded->opened.workflow),
+                                   std::move(loaded->images), loaded->opened.files);
+  if (!measured.ok()) return measured.error();
+  std::cout << explained->text << "\n" << *measured << std::flush;
   return Ok{};
 }
 

@@ -7,8 +7,6 @@
 #include "compiler/llvm/query_module.h"
 #include "compiler/tagging/dictionary_builder.h"
 #include "compiler/weft/workflow/signature.h"
-#include "compiler/weft/workflow/udf_analyser.h"
-#include "compiler/weft/workflow/udf_bound.h"
 #include "compiler/weft/workflow/udf_check.h"
 
 namespace tailor::weft::workflow {
@@ -35,7 +33,7 @@ class Explainer {
             unsigned threads, const HostSpeed& host)
       : workflow_(workflow), library_(library), analyser_(analyser), threads_(threads), host_(host) {}
 
-  std::string text() {
+  WorkflowExplanation explanation() {
     line(0,
          fmt::format("workflow {} ({}), on {}", workflow_.name, workflow_.file, counted(threads_, "worker")));
     put_host();
@@ -44,7 +42,7 @@ class Explainer {
       line(0, fmt::format("context {} {}: {} bytes", context.name, type_text(context.scalar, context.shape),
                           context.bytes()));
     for (const Statement& statement : workflow_.statements) put(0, statement);
-    return std::move(out_);
+    return {std::move(out_), std::move(functions_)};
   }
 
  private:
@@ -98,6 +96,7 @@ class Explainer {
     const std::uint64_t all = bytes == 0 ? 0 : std::min(input.rows, UINT64_MAX / bytes) * bytes;
     const BoundVerdict bound = judge_bound(*verdict, host_, all);
     line(depth + 1, fmt::format("{}: {}", bound_text(bound.bound), bound.reason));
+    functions_.push_back({function, place, *verdict, bound});
   }
 
   static const char* bound_text(Bound bound) {
@@ -195,12 +194,13 @@ class Explainer {
   unsigned threads_;
   const HostSpeed& host_;
   std::string out_;
+  std::vector<ExplainedFunction> functions_;
 };
 
 }  // namespace
 
-Result<std::string> explain_workflow(const Workflow& workflow, std::span<const UdfImage> images,
-                                     unsigned threads, const HostSpeed& host) {
+Result<WorkflowExplanation> explain_workflow(const Workflow& workflow, std::span<const UdfImage> images,
+                                             unsigned threads, const HostSpeed& host) {
   // The module is for the analyser, and nothing of it runs.
   tagging::DictionaryBuilder plan("analysis", {"operator", "udf", "ir"});
   jit::QueryModule module(plan, {.name = "analysis"});
@@ -213,7 +213,7 @@ Result<std::string> explain_workflow(const Workflow& workflow, std::span<const U
     analyser.add(key_of_use(function, place), *library->find(function), signature);
   });
   if (Status analysed = analyser.run(); !analysed.ok()) return analysed.error();
-  return Explainer(workflow, *library, analyser, threads, host).text();
+  return Explainer(workflow, *library, analyser, threads, host).explanation();
 }
 
 }  // namespace tailor::weft::workflow

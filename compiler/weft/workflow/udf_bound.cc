@@ -2,8 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tailor::weft::workflow {
 namespace {
+
+constexpr double kTolerance = 0.25;
+
+// Of a tuple. A line that is written is read first.
+double moved_bytes(const UdfVerdict& function) {
+  return static_cast<double>(function.loaded_bytes + 2 * function.stored_bytes);
+}
 
 // One number where both are the same as they are shown.
 std::string range_text(double low, double high, const char* unit) {
@@ -21,9 +30,29 @@ std::string cycles_text(const jit::LoopCycles& cycles) {
   return text;
 }
 
+std::string held_against(const UdfVerdict& function, Bound bound, const HostSpeed& host, double measured_low,
+                         double measured_high) {
+  if (!function.cycles.unknown.empty()) return "open: nothing is predicted";
+  if (function.cycles.calls > 0) return "open: what calls take is not predicted";
+  double low = function.cycles.low, high = function.cycles.high;
+  if (bound == Bound::kUnclear) return "open: there is no verdict";
+  if (bound == Bound::kMemory) {
+    low = moved_bytes(function) / host.bytes_per_ns * host.cycles_per_ns;
+    high = std::max(low, high);
+  }
+  const double least = (1 - kTolerance) * low, most = (1 + kTolerance) * high;
+  const char* limit = bound == Bound::kMemory ? "to load" : "to compute";
+  if (measured_low > most) return fmt::format("wrong: it takes longer than {}", limit);
+  if (measured_high < least) {
+    if (bound == Bound::kComputing) return "wrong: it takes less than predicted";
+    return "open: it takes less than to load, and loads may count for reading the input";
+  }
+  if (measured_low < least || measured_high > most) return "open: there are too few samples";
+  return "holds";
+}
+
 BoundVerdict judge_bound(const UdfVerdict& function, const HostSpeed& host, std::uint64_t input_bytes) {
-  // A line that is written is read first.
-  const auto moved = static_cast<double>(function.loaded_bytes + 2 * function.stored_bytes);
+  const double moved = moved_bytes(function);
   if (moved == 0) return {Bound::kComputing, "nothing that it takes comes from the memory of an input"};
   if (!function.cycles.unknown.empty())
     return {Bound::kUnclear, "its cycles are not predicted: " + function.cycles.unknown};

@@ -20,6 +20,12 @@ struct BoundVerdict {
 // `input_bytes`: of the whole input that the tuples come from; 0: not known. Pure.
 BoundVerdict judge_bound(const UdfVerdict& function, const HostSpeed& host, std::uint64_t input_bytes);
 
+// Whether the verdict holds against what a tuple took in a run: its cycles with 95 % confidence, as samples
+// say. "holds", "wrong: ...", or "open: ..." where neither can be said. More than a quarter beside the
+// prediction is wrong. Pure.
+std::string held_against(const UdfVerdict& function, Bound bound, const HostSpeed& host, double measured_low,
+                         double measured_high);
+
 // "12.1 to 14.0 cycles", as predicted; "" if nothing is.
 std::string cycles_text(const jit::LoopCycles& cycles);
 

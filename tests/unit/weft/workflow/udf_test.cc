@@ -226,6 +226,25 @@ TEST(WorkflowBound, WhatIsNotKnownIsNoVerdict) {
   EXPECT_EQ(cycles_text(unknown.cycles), "");
 }
 
+// What is predicted: 100 cycles to compute, or 160 to load.
+TEST(WorkflowBound, VerdictsAreHeldAgainstSamples) {
+  const HostSpeed host{2, 4, 1000};
+  const auto held = [&](Bound bound, double low, double high) {
+    return held_against(predicted(100, 100, 320), bound, host, low, high);
+  };
+  EXPECT_EQ(held(Bound::kComputing, 80, 120), "holds");
+  EXPECT_EQ(held(Bound::kComputing, 126, 140), "wrong: it takes longer than to compute");
+  EXPECT_EQ(held(Bound::kComputing, 50, 74), "wrong: it takes less than predicted");
+  EXPECT_EQ(held(Bound::kComputing, 80, 140), "open: there are too few samples");
+  EXPECT_EQ(held(Bound::kMemory, 150, 190), "holds");
+  EXPECT_EQ(held(Bound::kMemory, 201, 240), "wrong: it takes longer than to load");
+  EXPECT_THAT(held(Bound::kMemory, 90, 110), StartsWith("open: it takes less than to load"));
+  EXPECT_EQ(held(Bound::kUnclear, 80, 120), "open: there is no verdict");
+  UdfVerdict calls = predicted(100, 100, 320);
+  calls.cycles.calls = 2;
+  EXPECT_EQ(held_against(calls, Bound::kComputing, host, 200, 300), "open: what calls take is not predicted");
+}
+
 // A core does some cycles in a nanosecond, and more from its registers than from memory.
 TEST(WorkflowBound, TheHostIsMeasured) {
   const HostSpeed host = measure_host(1);
