@@ -55,9 +55,12 @@ class Predictor {
       for (const std::size_t each : of_code) trips.push_back(each == kNoLoop ? 0 : known.loops[each].trips);
       const auto number = static_cast<std::size_t>(found - of_code.begin());
       const auto tuples = static_cast<double>(known.loops[loop].step);
+      std::vector<const llvm::MCInst*> before;
       for (const auto choice : {LoopWays::Choice::kShortest, LoopWays::Choice::kLongest}) {
         auto way = LoopWays(code, trips, choice).pass_of(number);
         if (!way.ok()) return unknown(way.error().message);
+        if (*way == before) continue;  // there is one way only
+        before = *way;
         const double calls = static_cast<double>(take_out_calls(*way)) / tuples;
         if (way->empty()) return unknown(kNoTupleLoop);
         const auto cycles = model_.cycles_of(*way);
