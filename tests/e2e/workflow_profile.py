@@ -5,10 +5,12 @@ of the one before. They are inlined into one loop, so only lineage can say whose
 """
 import json
 import pathlib
+import re
 import shutil
+import statistics
 import tempfile
 
-from tailor_env import BIN, about, check, run, sampling_denied, skip, until_enough
+from tailor_env import BIN, Daemon, about, check, run, sampling_denied, skip, until_enough
 
 SLACK = 0.03  # of what is around the rounds, and of the edges of the two loops
 
@@ -66,6 +68,15 @@ def recorded(folder, work, *settings):
     return weights, json.JSONDecoder().raw_decode(said, said.index("{"))[0], loops
 
 
+def analysed(folder, work, daemon):
+    """Of each function: cycles a tuple as predicted and as measured, both in the middle of their range, and samples."""
+    text = run(BIN / "weft", "explain", "--workflow", folder / "oracle.wf", "--analyze", "--threads", 1, "--repeat", work,
+               env=daemon.env)
+    rows = re.findall(r"^(\w+), line \d+ +([\d.]+) to ([\d.]+) +([\d.]+) to ([\d.]+) +(\d+)  ", text, re.M)
+    check({"cheap", "dear"} <= {row[0] for row in rows}, f"both functions are predicted and measured:\n{text}")
+    return {name: ((float(a) + float(b)) / 2, (float(c) + float(d)) / 2, int(samples)) for name, a, b, c, d, samples in rows}
+
+
 def parts(weights):
     return weights.get("cheap", 0), weights.get("cheap", 0) + weights.get("dear", 0)
 
@@ -87,3 +98,15 @@ with tempfile.TemporaryDirectory() as name:
     check(all([each["number"] for each in loop["iterations"]] == [1, 2, 3, 4, 5] for loop in loops) and len(loops) > 0,
           f"{len(loops)} executions with the iterations 1 to 5 each")
     check(all(loop["name"] == "rounds" and loop["found_by"] == "marks" for loop in loops), "by the marks of the loop")
+    check(all(loop["median_ns"] == statistics.median(each["elapsed_ns"] for each in loop["iterations"]) for loop in loops),
+          "with the median of their lengths")
+    with Daemon(frequency=2000) as daemon:
+        cycles = until_enough(1000, lambda found: found["cheap"][2] + found["dear"][2], lambda work: analysed(folder, work, daemon))
+    cheap, dear = cycles["cheap"], cycles["dear"]
+    # The CPU time of a busy host has more than its cycles in it.
+    check(all(0.5 <= measured / predicted <= 2 for predicted, measured, _ in (cheap, dear)),
+          f"cycles a tuple, predicted and measured: {cheap[:2]}, {dear[:2]}")
+    share = cheap[0] / (cheap[0] + dear[0])
+    check(about(cheap[2], cheap[2] + dear[2], share, SLACK), f"cheap has {share:.1%} of the predicted cycles, and as much of the samples")
+    # The broken twin: the prediction of the other function.
+    check(not about(cheap[2], cheap[2] + dear[2], 1 - share, SLACK), "and not what is predicted of dear")

@@ -266,6 +266,8 @@ def check_errors(folder):
     check(code == 0 and json.loads(text)["name"] == "kmeans", f"and runs without clang {said.strip()}")
     code, text, said = weft("explain", "--workflow", "kmeans")
     check(code == 0 and "loop lloyd" in text and "nearest" in text, f"explain shows it {said.strip()}")
+    check("cycles a tuple, alone in a loop: " in text and "bytes loaded and" in text and "host: " in text,
+          "explain predicts cycles and bytes of functions")
     code, text, said = weft("explain", "--workflow", "kmeans", "--levels", "--json", "--opt", 2)
     check(code == 0, f"all levels of it {said.strip()}")
     levels = json.loads(text)

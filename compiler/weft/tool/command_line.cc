@@ -179,10 +179,9 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
       explain->add_flag("--levels", out.levels,
                         "also print pipelines, tasks, IR and machine code, side by side (--json: as JSON)");
   explain
-      ->add_flag(
-          "--analyze", raw.analyze,
-          "run the query, --repeat times, and print what tailord measured beside the estimates; 'explain "
-          "analyze' before a query's text does the same")
+      ->add_flag("--analyze", raw.analyze,
+                 "run the query or the workflow, --repeat times, and print what tailord measured beside the "
+                 "estimates; 'explain analyze' before a query's text does the same")
       ->excludes(levels);
   explain->add_option("--workflow", out.workflow.file,
                       "explain this workflow: a file, or one that comes with weft");
@@ -239,8 +238,8 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
       return invalid("workflow needs a file, or the name of one that comes with weft: " +
                      workflow::library_names());
   } else if (explain->parsed() && !out.workflow.file.empty()) {
-    out.command = CommandLine::Command::kExplainWorkflow;
-    if (raw.analyze) return invalid("explain --workflow has no --analyze yet");
+    out.command =
+        raw.analyze ? CommandLine::Command::kAnalyzeWorkflow : CommandLine::Command::kExplainWorkflow;
     if (out.levels && out.format != ResultFormat::kJson)
       return invalid("explain --workflow --levels is given as JSON only: add --json");
   } else if (explain->parsed()) {

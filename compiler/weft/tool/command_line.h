@@ -26,7 +26,8 @@ struct CommandLine {
     kShell,
     kWorkflow,
     kCompileWorkflow,
-    kExplainWorkflow
+    kExplainWorkflow,
+    kAnalyzeWorkflow
   };
   Command command = Command::kShell;
   std::vector<std::pair<std::string, QueryText>> queries;  // name, text

@@ -130,6 +130,10 @@ int run_workflow_of(const CommandLine& command) {
     Status explained = explain_workflow_levels(command, **jit);
     return explained.ok() ? 0 : report(explained.error());
   }
+  if (command.command == CommandLine::Command::kAnalyzeWorkflow) {
+    Status analysed = analyze_workflow_command(command, **jit, cancelled);
+    return analysed.ok() ? 0 : report(analysed.error());
+  }
   auto names = CodeNames::make(command);
   if (!names.ok()) return report(names.error());
   Timings timings;

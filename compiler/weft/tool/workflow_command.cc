@@ -5,9 +5,11 @@
 #include <iostream>
 
 #include "compiler/weft/exec/components.h"
+#include "compiler/weft/tool/analyze_workflow.h"
 #include "compiler/weft/tool/levels.h"
 #include "compiler/weft/tool/workflow_text.h"
 #include "compiler/weft/workflow/explain_workflow.h"
+#include "compiler/weft/workflow/host_speed.h"
 #include "compiler/weft/workflow/workflow_library.h"
 #include "compiler/weft/workflow/workflow_run.h"
 
@@ -101,9 +103,23 @@ Status compile_workflow_command(const CommandLine& command) {
 Status explain_workflow_command(const CommandLine& command) {
   auto loaded = load_workflow(command);
   if (!loaded.ok()) return loaded.error();
-  auto text = workflow::explain_workflow(loaded->opened.workflow, loaded->images, command.threads);
+  const workflow::HostSpeed host = workflow::measure_host(command.threads);
+  auto text = workflow::explain_workflow(loaded->opened.workflow, loaded->images, command.threads, host);
   if (!text.ok()) return text.error();
-  std::cout << *text << std::flush;
+  std::cout << text->text << std::flush;
+  return Ok{};
+}
+
+Status analyze_workflow_command(const CommandLine& command, jit::Jit& jit, const std::atomic<bool>& cancel) {
+  auto loaded = load_workflow(command);
+  if (!loaded.ok()) return loaded.error();
+  const workflow::HostSpeed host = workflow::measure_host(command.threads);
+  auto explained = workflow::explain_workflow(loaded->opened.workflow, loaded->images, command.threads, host);
+  if (!explained.ok()) return explained.error();
+  auto measured = analyze_workflow(command, jit, cancel, *explained, host, std::move(loaded->opened.workflow),
+                                   std::move(loaded->images), loaded->opened.files);
+  if (!measured.ok()) return measured.error();
+  std::cout << explained->text << "\n" << *measured << std::flush;
   return Ok{};
 }
 

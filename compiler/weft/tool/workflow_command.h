@@ -19,6 +19,8 @@ Status compile_workflow_command(const CommandLine& command);
 
 // Prints what weft makes of it.
 Status explain_workflow_command(const CommandLine& command);
+// The same, then runs it and prints what its functions cost beside what was predicted.
+Status analyze_workflow_command(const CommandLine& command, jit::Jit& jit, const std::atomic<bool>& cancel);
 // Compiles it, and prints all levels as levels_json() does: tasks are users' functions and the code around
 // them.
 Status explain_workflow_levels(const CommandLine& command, jit::Jit& jit);

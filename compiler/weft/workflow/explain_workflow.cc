@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/llvm/query_module.h"
 #include "compiler/tagging/dictionary_builder.h"
 #include "compiler/weft/workflow/signature.h"
-#include "compiler/weft/workflow/udf_analyser.h"
 #include "compiler/weft/workflow/udf_check.h"
 
 namespace tailor::weft::workflow {
@@ -29,18 +30,19 @@ std::string key_of_use(const std::string& function, Place place) {
 class Explainer {
  public:
   Explainer(const Workflow& workflow, const UdfLibrary& library, const UdfAnalyser& analyser,
-            unsigned threads)
-      : workflow_(workflow), library_(library), analyser_(analyser), threads_(threads) {}
+            unsigned threads, const HostSpeed& host)
+      : workflow_(workflow), library_(library), analyser_(analyser), threads_(threads), host_(host) {}
 
-  std::string text() {
+  WorkflowExplanation explanation() {
     line(0,
          fmt::format("workflow {} ({}), on {}", workflow_.name, workflow_.file, counted(threads_, "worker")));
+    put_host();
     for (const Input& input : workflow_.inputs) put_input(input);
     for (const Context& context : workflow_.contexts)
       line(0, fmt::format("context {} {}: {} bytes", context.name, type_text(context.scalar, context.shape),
                           context.bytes()));
     for (const Statement& statement : workflow_.statements) put(0, statement);
-    return std::move(out_);
+    return {std::move(out_), std::move(functions_)};
   }
 
  private:
@@ -60,6 +62,15 @@ class Explainer {
     return text;
   }
 
+  void put_host() {
+    const auto known = [](double number, const char* unit) {
+      return number > 0 ? fmt::format("{:.2f} {}", number, unit) : std::string("not known");
+    };
+    line(0, fmt::format("host: {} (LLVM's name), as measured now: clock {}, memory read by one of {} {}",
+                        analyser_.cpu(), known(host_.cycles_per_ns, "cycles a ns"),
+                        counted(threads_, "worker"), known(host_.bytes_per_ns, "bytes a ns")));
+  }
+
   void put_function(unsigned depth, const std::string& function, Place place) {
     line(depth, fmt::format("{}: {} before LLVM's passes", function, cost_of(function)));
     const UdfVerdict* verdict = analyser_.verdict(key_of_use(function, place));
@@ -67,6 +78,37 @@ class Explainer {
     line(depth + 1,
          fmt::format("alone in a loop {} vectors: {}", verdict->vectorised ? "it uses" : "it uses no",
                      verdict->said.empty() ? "LLVM gives no reason" : verdict->said));
+  }
+
+  // The same of a function that is called for each tuple, with what a tuple takes.
+  void put_tuple_function(unsigned depth, const std::string& function, Place place, const Input& input) {
+    put_function(depth, function, place);
+    const UdfVerdict* verdict = analyser_.verdict(key_of_use(function, place));
+    if (verdict == nullptr) return;
+    const std::string cycles = cycles_text(verdict->cycles);
+    line(depth + 1, cycles.empty() ? "cycles a tuple: not predicted, because " + verdict->cycles.unknown
+                                   : "cycles a tuple, alone in a loop: " + cycles);
+    line(depth + 1,
+         fmt::format("memory of inputs: {} loaded and {} stored a tuple",
+                     counted(verdict->loaded_bytes, "byte"), counted(verdict->stored_bytes, "byte")));
+    std::uint64_t bytes = 0;
+    for (const Field& field : input.fields) bytes += field.bytes();
+    const std::uint64_t all = bytes == 0 ? 0 : std::min(input.rows, UINT64_MAX / bytes) * bytes;
+    const BoundVerdict bound = judge_bound(*verdict, host_, all);
+    line(depth + 1, fmt::format("{}: {}", bound_text(bound.bound), bound.reason));
+    functions_.push_back({function, place, *verdict, bound});
+  }
+
+  static const char* bound_text(Bound bound) {
+    switch (bound) {
+      case Bound::kComputing:
+        return "bound by computing";
+      case Bound::kMemory:
+        return "bound by memory";
+      case Bound::kUnclear:
+        return "not clear what bounds it";
+    }
+    return "";
   }
 
   void put_input(const Input& input) {
@@ -82,7 +124,7 @@ class Explainer {
         fmt::format("input {}({}), {} bytes a tuple, one array a field", input.name, fields, bytes);
     if (!input.generator) return line(0, fmt::format("{}, from {}", tuple, input.path));
     line(0, fmt::format("{}, {} made by", tuple, counted(input.rows, "tuple")));
-    put_function(1, input.generator->function, input.generator->place);
+    put_tuple_function(1, input.generator->function, input.generator->place, input);
   }
 
   void put(unsigned depth, const Statement& statement) {
@@ -114,7 +156,7 @@ class Explainer {
       line(depth + 1,
            fmt::format("{}, line {}{}", operator_kind_name(op.kind), op.place.line, details(pipeline, op)));
       if (op.kind == OperatorKind::kJoin) continue;
-      put_function(depth + 2, op.call.function, op.call.place);
+      put_tuple_function(depth + 2, op.call.function, op.call.place, workflow_.inputs[pipeline.input]);
       if (op.pattern == Pattern::kParallel && !op.contexts.empty())
         put_function(depth + 2, op.combine, op.place);
     }
@@ -150,13 +192,15 @@ class Explainer {
   const UdfLibrary& library_;
   const UdfAnalyser& analyser_;
   unsigned threads_;
+  const HostSpeed& host_;
   std::string out_;
+  std::vector<ExplainedFunction> functions_;
 };
 
 }  // namespace
 
-Result<std::string> explain_workflow(const Workflow& workflow, std::span<const UdfImage> images,
-                                     unsigned threads) {
+Result<WorkflowExplanation> explain_workflow(const Workflow& workflow, std::span<const UdfImage> images,
+                                             unsigned threads, const HostSpeed& host) {
   // The module is for the analyser, and nothing of it runs.
   tagging::DictionaryBuilder plan("analysis", {"operator", "udf", "ir"});
   jit::QueryModule module(plan, {.name = "analysis"});
@@ -169,7 +213,7 @@ Result<std::string> explain_workflow(const Workflow& workflow, std::span<const U
     analyser.add(key_of_use(function, place), *library->find(function), signature);
   });
   if (Status analysed = analyser.run(); !analysed.ok()) return analysed.error();
-  return Explainer(workflow, *library, analyser, threads).text();
+  return Explainer(workflow, *library, analyser, threads, host).explanation();
 }
 
 }  // namespace tailor::weft::workflow

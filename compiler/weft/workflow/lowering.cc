@@ -99,6 +99,8 @@ class Lowering {
     step.function = fmt::format("generate_{}", step.pipeline);
     const ComponentId glue = add_task(id, "make " + input.name, "");
     const ComponentId udf = add_task(id, input.generator->function, input.generator->function);
+    program_.udf_uses.push_back(
+        {udf, input.generator->function, input.generator->place, step.pipeline, true});
     llvm::Function& function = *function_named(input.generator->function);
     build_.begin(step.function, step.pipeline, glue);
     build_.count_loop(build_.argument(2), build_.argument(3), [&](llvm::Value* row) {
@@ -197,6 +199,7 @@ class Lowering {
       previous = operators.back().id;
       if (joins) step.indexes.push_back(operators.back().index);
     }
+    note_uses(operators, step.pipeline);
     step.operator_id = operators.front().id;
     build_.begin(step.function, step.pipeline, scan);
     build_.count_loop(build_.argument(2), build_.argument(3), [&](llvm::Value* row) {
@@ -208,6 +211,18 @@ class Lowering {
     for (const OperatorCode& each : operators)
       if (each.op->pattern == Pattern::kParallel) add_combines(each, step.combines);
     return step;
+  }
+
+  void note_uses(const std::vector<OperatorCode>& operators, std::uint32_t pipeline) {
+    bool every_tuple = true;
+    for (const OperatorCode& each : operators) {
+      const OperatorKind kind = each.op->kind;
+      const Call& call = each.op->call;
+      if (kind != OperatorKind::kJoin)
+        program_.udf_uses.push_back({each.udf, call.function, call.place, pipeline, every_tuple});
+      if (kind == OperatorKind::kFilter || kind == OperatorKind::kFlatmap || kind == OperatorKind::kJoin)
+        every_tuple = false;
+    }
   }
 
   OperatorCode add_pipeline_operator(const PipelineOperator& op, ComponentId previous) {

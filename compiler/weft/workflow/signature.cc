@@ -9,16 +9,17 @@ namespace {
 
 using ParameterKind = ParameterSpec::Kind;
 
-// `fields` may be null where no tuple is there. Contexts among `changed` may be changed.
-void add_arguments(const Workflow& workflow, const std::vector<Field>* fields, const Call& call,
+// `pipeline` may be null where no tuple is there. Contexts among `changed` may be changed.
+void add_arguments(const Workflow& workflow, const Statement* pipeline, const Call& call,
                    const std::vector<std::uint32_t>& changed, SignatureSpec& out) {
   unsigned constants = 0;
   for (const Argument& argument : call.arguments) {
     switch (argument.kind) {
       case Argument::Kind::kField: {
-        const Field& field = (*fields)[argument.index];
+        const Field& field = pipeline->fields[argument.index];
         out.parameters.push_back({field.count == 0 ? ParameterKind::kValue : ParameterKind::kReadable,
                                   field.scalar, field.name, field.count});
+        out.parameters.back().is_streamed = argument.index < workflow.inputs[pipeline->input].fields.size();
         break;
       }
       case Argument::Kind::kContext: {
@@ -105,7 +106,7 @@ SignatureSpec operator_signature(const Workflow& workflow, const Statement& pipe
   }
   const std::vector<std::uint32_t> changed =
       op.kind == OperatorKind::kUpdate ? op.contexts : std::vector<std::uint32_t>();
-  add_arguments(workflow, &pipeline.fields, op.call, changed, out);
+  add_arguments(workflow, &pipeline, op.call, changed, out);
   switch (op.kind) {
     case OperatorKind::kMap:
       if (op.outputs.size() == 1 && pipeline.fields[op.outputs.front()].count == 0) {
@@ -153,8 +154,10 @@ SignatureSpec generator_signature(const Workflow& workflow, const Input& input) 
   SignatureSpec out;
   out.parameters.push_back({ParameterKind::kValue, Scalar::kI64, "row"});
   add_arguments(workflow, nullptr, *input.generator, {}, out);
-  for (const Field& field : input.fields)
+  for (const Field& field : input.fields) {
     out.parameters.push_back({ParameterKind::kWritable, field.scalar, field.name, field.values()});
+    out.parameters.back().is_streamed = true;
+  }
   return out;
 }
 

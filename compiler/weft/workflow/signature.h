@@ -22,6 +22,8 @@ struct ParameterSpec {
   std::string name;
   std::uint64_t stride = 0;  // of pointers: values from a tuple's to the next one's; 0: all see the same
   Argument argument;         // kConstant
+  // Each tuple has its own in the memory of an input, one after the other.
+  bool is_streamed = false;
 };
 
 struct SignatureSpec {

@@ -8,9 +8,11 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "compiler/llvm/target_pool.h"
 #include "compiler/weft/workflow/udf_check.h"
@@ -77,7 +79,7 @@ void UdfAnalyser::add(const std::string& key, llvm::Function& function, const Si
   auto* type = llvm::FunctionType::get(ir.getVoidTy(), types, false);
   llvm::Function* loop_function =
       module_.begin_function(fmt::format("{}{}", kAnalysed, verdicts_.size()), type);
-  verdicts_.emplace_back();
+  UdfVerdict& noted = verdicts_.emplace_back();
   for (unsigned i = 0; i <= count; ++i) loop_function->addParamAttr(i, llvm::Attribute::NoAlias);
   llvm::BasicBlock* entry = ir.GetInsertBlock();
   llvm::BasicBlock* loop = llvm::BasicBlock::Create(module_.context(), "loop", loop_function);
@@ -88,6 +90,11 @@ void UdfAnalyser::add(const std::string& key, llvm::Function& function, const Si
   std::vector<llvm::Value*> arguments;
   for (unsigned i = 0; i < count; ++i) {
     const ParameterSpec& parameter = signature.parameters[i];
+    if (parameter.is_streamed) {
+      const bool stored = parameter.kind == ParameterSpec::Kind::kWritable;
+      const std::uint64_t values = std::max<std::uint64_t>(parameter.stride, 1);
+      (stored ? noted.stored_bytes : noted.loaded_bytes) += values * scalar_bytes(parameter.scalar);
+    }
     llvm::Type* scalar = llvm_type(parameter.scalar, module_.context());
     llvm::Value* base = loop_function->getArg(i);
     if (parameter.kind == ParameterSpec::Kind::kConstant) {
@@ -132,8 +139,13 @@ Status UdfAnalyser::run() {
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, components, modules);
     builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+    module_.context().setDiagnosticHandler(std::make_unique<llvm::DiagnosticHandler>());
+    cpu_ = (*target)->getTargetCPU().str();
+    auto cycles = jit::predict_loops(module, **target, functions);
+    if (!cycles.ok()) return cycles.error();
+    for (std::size_t i = 0; i < verdicts_.size(); ++i)
+      verdicts_[i].cycles = std::move((*cycles)[fmt::format("{}{}", kAnalysed, i)]);
   }
-  module_.context().setDiagnosticHandler(std::make_unique<llvm::DiagnosticHandler>());
   return Ok{};
 }
 

@@ -62,6 +62,16 @@ struct StepCode {
   std::vector<StepCode> body;
 };
 
+// A user's function that an operator of a pipeline, or an input, calls for its tuples.
+struct UdfUse {
+  ComponentId task = kNoComponent;
+  std::string function;
+  Place place;                 // of the call
+  std::uint32_t pipeline = 0;  // in the plan dictionary
+  // Called once for each tuple that the pipeline reads: no operator before drops or adds any.
+  bool every_tuple = true;
+};
+
 struct WorkflowProgram {
   std::vector<StepCode> steps;
   std::vector<std::vector<std::size_t>> column_offsets;  // by input and field, in the shared block
@@ -71,6 +81,7 @@ struct WorkflowProgram {
   std::vector<ComponentId> context_operators;  // the first that changes it; kNoComponent: none does
   std::vector<std::string>
       function_names;  // of users' functions, by component of the level "udf"; "" for the others
+  std::vector<UdfUse> udf_uses;
 };
 
 }  // namespace tailor::weft::workflow

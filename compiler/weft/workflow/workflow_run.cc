@@ -296,7 +296,10 @@ class WorkflowRun {
   void run_pipeline(const StepCode& step) {
     for (std::uint32_t each : step.indexes) make_index(each);
     for (const CombineCode& each : step.combines) give_copies(each);
-    if (!failure_) run_function(step.function, step.pipeline, tuples_[step.input]->rows(), false);
+    if (!failure_) {
+      run_function(step.function, step.pipeline, tuples_[step.input]->rows(), false);
+      outcome_.tuples[step.pipeline] += tuples_[step.input]->rows();
+    }
     for (const CombineCode& each : step.combines) combine(each);
   }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,6 +47,7 @@ struct RunOutcome {
   std::vector<ContextValues> shown;
   std::vector<IterationCost> iterations;  // the first kMostIterationsKept, inner loops before outer ones
   std::uint64_t iterations_not_kept = 0;
+  std::map<std::uint32_t, std::uint64_t> tuples;  // that pipelines read, by numbers of the plan dictionary
   std::int64_t wall_ns = 0;
   std::int64_t cpu_ns = 0;  // of all workers
   std::uint64_t peak_memory = 0;

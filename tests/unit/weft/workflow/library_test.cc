@@ -101,12 +101,16 @@ TEST_F(WorkflowLibrary, ExplainSaysWhatIsMadeOfThem) {
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   auto images = load_images(opened->workflow, opened->files, "");
   ASSERT_TRUE(images.ok()) << images.error().message;
-  auto text = explain_workflow(opened->workflow, *images, 2);
+  auto text = explain_workflow(opened->workflow, *images, 2, HostSpeed{3, 8, 1 << 20});
   ASSERT_TRUE(text.ok()) << text.error().message;
   for (const char* part :
        {"workflow kmeans (kmeans.wf), on 2 workers", "input points(p f64[10]), 80 bytes a tuple",
-        "loop lloyd, line 16, at most 20 iterations", "nearest: ", "2 copies of 800 bytes"})
-    EXPECT_THAT(*text, HasSubstr(part));
+        "loop lloyd, line 16, at most 20 iterations", "nearest: ", "2 copies of 800 bytes",
+        "clock 3.00 cycles a ns, memory read by one of 2 workers 8.00 bytes a ns",
+        "memory of inputs: 80 bytes loaded and 0 bytes stored a tuple",
+        "memory of inputs: 0 bytes loaded and 80 bytes stored a tuple", "bound"})
+    EXPECT_THAT(text->text, HasSubstr(part));
+  EXPECT_EQ(text->functions.size(), 4u) << "make_point and the three of the pipeline";
 }
 
 TEST_F(WorkflowLibrary, WhatClangRefusesKeepsItsPlace) {

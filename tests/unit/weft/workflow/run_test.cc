@@ -54,6 +54,26 @@ TEST_F(WorkflowRunTest, MapsFiltersAndReducesByKey) {
   EXPECT_EQ(seen["counts"], std::vector<double>(4, 250));
 }
 
+// How many tuples a function was called for is known up to the first operator that drops or adds some.
+TEST_F(WorkflowRunTest, TuplesOfPipelinesAreCounted) {
+  auto compiled = compile(std::string(kHeading) +
+                          "loop twice 2\n  from t\n    map scale(x, 2) -> y f64\n    filter small(x)\n"
+                          "    reduce add(y) into total\n  end\nend\n");
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  auto outcome = run(**compiled, 2);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  const std::vector<UdfUse>& uses = (*compiled)->program().udf_uses;
+  ASSERT_EQ(uses.size(), 4u);
+  EXPECT_EQ(uses[0].function, "make");
+  EXPECT_EQ(outcome->tuples[uses[0].pipeline], 100'000u);
+  const bool every_tuple[] = {true, true, true, false};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(uses[i].every_tuple, every_tuple[i]) << uses[i].function;
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(outcome->tuples[uses[i].pipeline], 200'000u) << "two iterations";
+    EXPECT_EQ((*compiled)->program().function_names[uses[i].task], uses[i].function);
+  }
+}
+
 TEST_F(WorkflowRunTest, FlatmapsGiveSeveralTuples) {
   auto seen = values(std::string(kHeading) +
                      "from t\n"

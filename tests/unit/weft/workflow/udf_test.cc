@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <llvm/IR/LLVMContext.h>
 
+#include "compiler/weft/workflow/host_speed.h"
 #include "compiler/weft/workflow/signature.h"
 #include "compiler/weft/workflow/udf_analyser.h"
+#include "compiler/weft/workflow/udf_bound.h"
 #include "compiler/weft/workflow/udf_check.h"
 #include "tests/unit/weft/workflow/workflow_fixture.h"
 
@@ -155,8 +157,9 @@ TEST_F(WorkflowUdf, TheAnalyserSaysWhetherVectorsAreUsed) {
   library->prepare();
   UdfAnalyser analyser(module, *library);
   using Kind = ParameterSpec::Kind;
-  analyser.add("three", *library->find("three"),
-               {SignatureSpec::Returns::kValue, Scalar::kF64, {{Kind::kValue, Scalar::kF64, "x"}}});
+  analyser.add(
+      "three", *library->find("three"),
+      {SignatureSpec::Returns::kValue, Scalar::kF64, {{Kind::kValue, Scalar::kF64, "x", 0, {}, true}}});
   // All tuples add to one place.
   analyser.add("add_to", *library->find("add_to"),
                {SignatureSpec::Returns::kNothing,
@@ -171,6 +174,96 @@ TEST_F(WorkflowUdf, TheAnalyserSaysWhetherVectorsAreUsed) {
   EXPECT_FALSE(analyser.verdict("add_to")->vectorised);
   EXPECT_NE(analyser.verdict("add_to")->said, "");
   EXPECT_EQ(analyser.verdict("other"), nullptr);
+  EXPECT_NE(analyser.cpu(), "");
+  EXPECT_EQ(analyser.verdict("three")->loaded_bytes, 8u);
+  EXPECT_EQ(analyser.verdict("three")->stored_bytes, 0u) << "what a map makes is in no input";
+  EXPECT_EQ(analyser.verdict("add_to")->loaded_bytes, 0u);
+  // A sum waits for the one before, and vectors do not.
+  const jit::LoopCycles& three = analyser.verdict("three")->cycles;
+  const jit::LoopCycles& add_to = analyser.verdict("add_to")->cycles;
+  EXPECT_EQ(three.unknown, "");
+  EXPECT_EQ(add_to.unknown, "");
+  EXPECT_GT(three.low, 0);
+  EXPECT_LT(three.high, add_to.low);
+}
+
+UdfVerdict predicted(double low, double high, std::uint64_t loaded, std::uint64_t stored = 0) {
+  UdfVerdict out;
+  out.cycles.low = low;
+  out.cycles.high = high;
+  out.loaded_bytes = loaded;
+  out.stored_bytes = stored;
+  return out;
+}
+
+// 2 cycles and 4 bytes a nanosecond.
+TEST(WorkflowBound, IsWhatTakesLonger) {
+  const HostSpeed host{2, 4, 1000};
+  EXPECT_EQ(judge_bound(predicted(10, 12, 16), host, 0).bound, Bound::kComputing) << "5 ns, 4 ns";
+  EXPECT_EQ(judge_bound(predicted(4, 6, 16), host, 0).bound, Bound::kMemory) << "3 ns, 4 ns";
+  EXPECT_EQ(judge_bound(predicted(4, 12, 16), host, 0).bound, Bound::kUnclear) << "2 to 6 ns, 4 ns";
+  EXPECT_EQ(judge_bound(predicted(10, 12, 0, 16), host, 0).bound, Bound::kMemory) << "written lines are read";
+  EXPECT_EQ(judge_bound(predicted(1, 1, 0), host, 0).bound, Bound::kComputing);
+  const BoundVerdict memory = judge_bound(predicted(4, 6, 16), host, 2000);
+  EXPECT_EQ(memory.bound, Bound::kMemory);
+  EXPECT_EQ(memory.reason, "a tuple takes 2.00 to 3.00 ns to compute and 4.00 ns to load");
+}
+
+TEST(WorkflowBound, WhatIsNotKnownIsNoVerdict) {
+  const HostSpeed host{2, 4, 1000};
+  EXPECT_EQ(judge_bound(predicted(4, 6, 16), host, 1000).bound, Bound::kUnclear) << "it may be cached";
+  EXPECT_EQ(judge_bound(predicted(10, 12, 16), host, 1000).bound, Bound::kComputing) << "cached or not";
+  EXPECT_EQ(judge_bound(predicted(4, 6, 16), {0, 4, 0}, 0).bound, Bound::kUnclear);
+  EXPECT_EQ(judge_bound(predicted(4, 6, 16), {2, 0, 0}, 0).bound, Bound::kUnclear);
+  UdfVerdict calls = predicted(4, 6, 16);
+  calls.cycles.calls = 1;
+  EXPECT_EQ(judge_bound(calls, host, 0).bound, Bound::kUnclear);
+  EXPECT_EQ(cycles_text(calls.cycles), "4.00 to 6.00 cycles, and what 1 calls take, of which no model knows");
+  UdfVerdict unknown = predicted(0, 0, 16);
+  unknown.cycles.unknown = "it has no loop";
+  EXPECT_EQ(judge_bound(unknown, host, 0).bound, Bound::kUnclear);
+  EXPECT_THAT(judge_bound(unknown, host, 0).reason, HasSubstr("it has no loop"));
+  EXPECT_EQ(cycles_text(unknown.cycles), "");
+}
+
+// What is predicted: 100 cycles to compute, or 160 to load.
+TEST(WorkflowBound, VerdictsAreHeldAgainstSamples) {
+  const HostSpeed host{2, 4, 1000};
+  const auto held = [&](Bound bound, double low, double high) {
+    return held_against(predicted(100, 100, 320), bound, host, low, high);
+  };
+  EXPECT_EQ(held(Bound::kComputing, 80, 120), "holds");
+  EXPECT_EQ(held(Bound::kComputing, 126, 140), "wrong: it takes longer than to compute");
+  EXPECT_EQ(held(Bound::kComputing, 50, 74), "wrong: it takes less than predicted");
+  EXPECT_EQ(held(Bound::kComputing, 80, 140), "open: there are too few samples");
+  EXPECT_EQ(held(Bound::kMemory, 150, 190), "holds");
+  EXPECT_EQ(held(Bound::kMemory, 201, 240), "wrong: it takes longer than to load");
+  EXPECT_THAT(held(Bound::kMemory, 90, 110), StartsWith("open: it takes less than to load"));
+  EXPECT_EQ(held(Bound::kUnclear, 80, 120), "open: there is no verdict");
+  UdfVerdict calls = predicted(100, 100, 320);
+  calls.cycles.calls = 2;
+  EXPECT_EQ(held_against(calls, Bound::kComputing, host, 200, 300), "open: what calls take is not predicted");
+}
+
+// A core does some cycles in a nanosecond, and more from its registers than from memory.
+TEST(WorkflowBound, TheHostIsMeasured) {
+  const HostSpeed host = measure_host(1);
+  EXPECT_GT(host.cycles_per_ns, 0.2);
+  EXPECT_LT(host.cycles_per_ns, 10);
+  EXPECT_LT(host.bytes_per_ns, 32 * host.cycles_per_ns) << "no core adds up more words in a cycle";
+}
+
+TEST(WorkflowSignature, FieldsOfInputsAreInMemory) {
+  auto workflow = parse_workflow(
+      std::string(kHeading) + "from t\nmap f(x, total) -> y f64\nreduce g(y, x) into total\nend\n", "test.wf",
+      {});
+  ASSERT_TRUE(workflow.ok()) << workflow.error().message;
+  std::vector<bool> streamed;
+  visit_functions(*workflow, [&](const std::string&, Place, const SignatureSpec& signature) {
+    for (const ParameterSpec& each : signature.parameters) streamed.push_back(each.is_streamed);
+  });
+  // make(row, x, k), f(x, total), g(total, y, x)
+  EXPECT_THAT(streamed, testing::ElementsAre(false, true, true, true, false, false, false, true));
 }
 
 TEST(WorkflowSignature, IsShownAsC) {
