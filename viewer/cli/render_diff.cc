@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <cmath>
 
 #include "daemon/query/reports/growth.h"
@@ -50,17 +51,21 @@ class DiffTable {
         query::sampled_cost(both_.a, a == nullptr ? query::Amount{} : *a, a_parts_);
     const query::SampledCost right =
         query::sampled_cost(both_.b, b == nullptr ? query::Amount{} : *b, b_parts_);
-    const auto grown = both_.runs_known ? query::growth(left, right) : std::nullopt;
+    std::optional<query::Growth> grown;
+    if (both_.runs_known) grown = query::growth(left, right);
     std::string out;
     if (has_costs())
       out = apart(a == nullptr ? "" : cost_text(left.of_one(), both_.a.source), kCostWidth) +
             apart(b == nullptr ? "" : cost_text(right.of_one(), both_.b.source), kCostWidth);
-    std::string change = grown ? fmt::format("{:+.1f} %", 100 * (grown->ratio - 1)) : "";
-    std::string interval =
-        grown ? fmt::format("{:+.1f} to {:+.1f} %", 100 * (grown->low - 1), 100 * (grown->high - 1))
-        : !both_.intervals_known || !both_.runs_known ? "not known"
-        : a != nullptr && b != nullptr                ? "too few samples"
-                                                      : "";
+    std::string change, interval;
+    if (grown) {
+      change = fmt::format("{:+.1f} %", 100 * (grown->ratio - 1));
+      interval = fmt::format("{:+.1f} to {:+.1f} %", 100 * (grown->low - 1), 100 * (grown->high - 1));
+    } else if (!both_.intervals_known || !both_.runs_known) {
+      interval = "not known";
+    } else if (a != nullptr && b != nullptr) {
+      interval = "too few samples";
+    }
     change = apart(change, kChangeWidth);
     if (grown && grown->grew()) change = terminal_.warn(change);
     if (grown && grown->shrank()) change = terminal_.bar_colour(change);
