@@ -222,7 +222,7 @@ test("a query's page shows the operators of all runs, and leads to single ones",
   const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
   await page.waitForSelector("#card-operators table");
   const note = await text(page, "#card-operators .note");
-  for (const part of ["17 samples of 310 runs, in 15 executions", "10 others", "the most expensive of 2 plans"]) expect(note.includes(part), note);
+  for (const part of ["17 samples of 310 runs, in 15 executions with samples", "10 others", "the most expensive of 2 plans"]) expect(note.includes(part), note);
   expect((await page.locator("#card-operators tbody tr").count()) === query.runs.operators.length, "not the operators of all runs");
   const linkTo = (words) => page.locator(`.heading a:has-text('${words}')`).getAttribute("href");
   const compared = await linkTo("Compare the first with the last");
