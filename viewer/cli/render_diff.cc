@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <cmath>
+#include <optional>
 
 #include "daemon/query/reports/growth.h"
 #include "viewer/cli/render_parts.h"
