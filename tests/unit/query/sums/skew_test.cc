@@ -72,11 +72,11 @@ TEST(Skew, OneThreadHasNone) {
 // By chance alone eight threads rarely have the same number of samples.
 TEST(Skew, ChanceIsNoSkew) {
   std::mt19937_64 random(4711);
-  constexpr int kTrials = 2000, kThreads = 8, kSamples = 200;
+  constexpr int kTrials = 2000, kThreads = 8, kTaken = 200;
   int claimed = 0, uneven = 0;
   for (int i = 0; i < kTrials; ++i) {
     std::vector<double> samples(kThreads, 0);
-    for (int each = 0; each < kSamples; ++each) ++samples[random() % kThreads];
+    for (int each = 0; each < kTaken; ++each) ++samples[random() % kThreads];
     const auto skew = of_samples(samples).skew();
     ASSERT_TRUE(skew);
     claimed += skew->low() > 1 ? 1 : 0;
@@ -88,12 +88,12 @@ TEST(Skew, ChanceIsNoSkew) {
 
 TEST(Skew, TheTruthIsSeldomLess) {
   std::mt19937_64 random(4712);
-  constexpr int kTrials = 2000, kSamples = 300;
+  constexpr int kTrials = 2000, kTaken = 300;
   int missed = 0, found = 0;
   for (int i = 0; i < kTrials; ++i) {
     // One of seven threads has twice what each of the others has: 2 / (8 / 7).
     std::vector<double> samples(7, 0);
-    for (int each = 0; each < kSamples; ++each) ++samples[random() % 8 % 7];
+    for (int each = 0; each < kTaken; ++each) ++samples[random() % 8 % 7];
     const auto skew = of_samples(samples).skew();
     ASSERT_TRUE(skew);
     missed += skew->low() > 1.75 ? 1 : 0;
