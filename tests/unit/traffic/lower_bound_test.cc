@@ -219,7 +219,7 @@ TEST(LowerBound, PatternsThatShareARegionHaveNoFloor) {
 
 TEST(LowerBound, ImpossiblePatternsAreAnError) {
   const std::vector<Phase> phases = {{.patterns = {scan(1, 10, 0)}}};
-  EXPECT_FALSE(lower_bound({.lines = 10}, phases, Ending::kLeft).ok());
+  EXPECT_FALSE(traffic::lower_bound({.lines = 10}, phases, Ending::kLeft).ok());
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(PlanPhases, AreOrderedByPipelinesAndSteps) {
   EXPECT_EQ(found.regions[probes.region.id], "join build");
 
   EXPECT_TRUE(estimate({.lines = 100}, found.phases, Ending::kWrittenBack).ok());
-  EXPECT_TRUE(lower_bound({.lines = 100}, found.phases, Ending::kWrittenBack).ok());
+  EXPECT_TRUE(traffic::lower_bound({.lines = 100}, found.phases, Ending::kWrittenBack).ok());
 }
 
 // Why the first access of the plan, after a change, is not predicted.
