@@ -209,7 +209,9 @@ TEST_F(WeftExec, ScansSayWhichColumnsTheyReadForWhichRows) {
   const v1::Access *tested = nullptr, *summed = nullptr;
   for (const v1::Component& task : plan.levels(1).components())
     for (const v1::Access& access : task.accesses()) {
-      EXPECT_TRUE(access.reads());
+      if (access.region().starts_with("r.")) {
+        EXPECT_TRUE(access.reads()) << access.region();
+      }
       EXPECT_GT(access.pipeline(), 0u);
       EXPECT_LE(access.pipeline(), static_cast<std::uint32_t>(plan.pipelines_size()));
       if (access.region() == "r.v") tested = &access;

@@ -255,14 +255,14 @@ TEST(WorkflowBound, TheHostIsMeasured) {
 
 TEST(WorkflowSignature, FieldsOfInputsAreInMemory) {
   auto workflow = parse_workflow(
-      std::string(kHeading) + "from t\nmap f(x, total) -> y f64\nreduce g(y, x) into total\nend\n", "test.wf",
+      std::string(kHeading) + "from t\nmap f(x, copied) -> y f64\nreduce g(y, x) into total\nend\n", "test.wf",
       {});
   ASSERT_TRUE(workflow.ok()) << workflow.error().message;
   std::vector<bool> streamed;
   visit_functions(*workflow, [&](const std::string&, Place, const SignatureSpec& signature) {
     for (const ParameterSpec& each : signature.parameters) streamed.push_back(each.is_streamed);
   });
-  // make(row, x, k), f(x, total), g(total, y, x)
+  // make(row, x, k), f(x, copied), g(total, y, x)
   EXPECT_THAT(streamed, testing::ElementsAre(false, true, true, true, false, false, false, true));
 }
 
