@@ -94,11 +94,12 @@ std::string_view trimmed(std::string_view text) {
 std::optional<FileNumber> read_number(std::string_view text) {
   text = trimmed(text);
   FileNumber number;
-  const char* end = text.data() + text.size();
-  auto read = std::from_chars(text.data(), end, number.integer);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  auto read = std::from_chars(begin, end, number.integer);
   number.whole = read.ec == std::errc() && read.ptr == end && !text.empty();
   if (number.whole) return number;
-  read = std::from_chars(text.data(), end, number.real);
+  read = std::from_chars(begin, end, number.real);
   if (text.empty() || read.ec != std::errc() || read.ptr != end) return std::nullopt;
   return number;
 }

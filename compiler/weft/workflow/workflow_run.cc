@@ -132,7 +132,7 @@ class WorkflowRun {
     shared_.emplace(account_, program_.shared_bytes,
                     region("shared state", TAILOR_REGION_OTHER, kNoComponent, 0));
     std::mutex* mutex = &synchronous_;
-    std::memcpy(shared_->memory() + kMutexOffset, &mutex, sizeof(mutex));
+    std::memcpy(shared_->memory() + kMutexOffset, &mutex, sizeof(std::mutex*));
     for (std::size_t i = 0; i < workflow_.inputs.size(); ++i) {
       if (!make_tuples(i)) return;
     }
