@@ -171,7 +171,7 @@ Result<bool> StoreRetention::enter_cut(Catalogue& catalogue, const ChosenCut& cu
                                    written.error().message));
     return false;
   }
-  const auto as_chosen = is_as_chosen(catalogue, cut);
+  auto as_chosen = is_as_chosen(catalogue, cut);
   if (!as_chosen || !*as_chosen) {
     if (!cut.whole) drop_rewritten(directory_, cut.row, *options_.files);
     return as_chosen;

@@ -30,7 +30,8 @@ std::vector<LineGroup> line_groups(const Region& region, std::uint32_t used_byte
     const std::uint64_t between = lines - 1 - period;
     for (std::uint64_t at = 0; at < period; ++at) {
       found[items_on(at)] += 1;
-      found[items_on(period + at)] += static_cast<double>(between / period + (at < between % period ? 1 : 0));
+      const std::uint64_t more = between / period + (at < between % period ? 1 : 0);
+      found[items_on(period + at)] += static_cast<double>(more);
     }
     found[items_on(lines - 1)] += 1;
   }

@@ -16,7 +16,7 @@ def recorded(profile, query, *options):
     """The report of a query of TPC-H, with enough samples that its plan is in it."""
     def measure(work):
         run(BIN / "tailor", "record", "-o", profile, "--", BIN / "weft", "--sf", "0.1", "--threads", "1", "--quiet",
-            "--query", query, *options, "--repeat", str(20 * work))
+            "--query", f"tpch-{query}", *options, "--repeat", str(20 * work))
         # Exit code 3: no sample yet is of the plan.
         text = run(BIN / "tailor", "report", "--bounds", "1M", "--json", profile, expect=(0, 3))
         return json.loads(text) if text.strip() else {"plans": []}
