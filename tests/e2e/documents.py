@@ -125,6 +125,7 @@ TABLE = Table(
         Entry("docs/cli.md", r"tailor import perf.data --dictionary .*", {"tailor import": "while ! [ -e engine.ended ]; do sleep 0.1; done; tailor import"}),
         Entry("docs/cli.md", r"perf record -o - .*", {"...": f"-e cpu-clock -- {ENGINE} --query tpch-6 --repeat 20"}),
         Entry("docs/operate.md", r"tailor rate 997 .*", {"812": "PID"}),
+        Entry("docs/workflows.md", r"weft explain --workflow FILE.*", {"FILE": "squares.wf"}),
         # A daemon that outlives its line, and whose socket is waited for. /run is the test's own.
         Entry("docs/postgresql.md", r"tailord --socket .*",
               {"/tmp/": "/run/", "& sleep 3": ">/run/page.log 2>&1 & echo $! >/run/page.pid; while ! [ -S /run/tailor.sock ]; do sleep 0.1; done"}),
@@ -149,6 +150,8 @@ TABLE = Table(
         Entry("docs/integrate-your-engine.md", r".*", "tests/integration/guide builds, runs and profiles every program of the page"),
         Entry("docs/registration-api.md", r"message = .*", "a fragment; tests/integration/versions/plain_client.py is the whole client"),
         Entry("docs/exports.md", r"-- DuckDB.*", "tests/e2e/parquet.py asks DuckDB"),
+        Entry("docs/postgresql.md", r"select query_id.*", "tests/postgres/asked.py asks all functions"),
+        Entry("docs/tags.md", r"struct tailor_saved_work.*", "a fragment; tests/unit/agent/contract_test.cc saves and restores"),
         Entry("docs/workflows.md", r"// squares.cc.*", "the page's own commands compile it"),
     ],
 )
