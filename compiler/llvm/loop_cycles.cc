@@ -18,6 +18,8 @@ namespace tailor::jit {
 namespace {
 
 constexpr const char* kNoTupleLoop = "LLVM left no loop that counts tuples";
+constexpr const char* kMovesMemory =
+    "LLVM copies or fills the memory of all tuples at once, and no model knows what that takes";
 
 // The outermost loops that take the most tuples in one pass: the others do what is left at the end.
 std::vector<std::size_t> tuple_loops(const FunctionLoops& known) {
@@ -44,6 +46,7 @@ class Predictor {
   explicit Predictor(const llvm::TargetMachine& target) : info_(*target.getMCInstrInfo()), model_(target) {}
 
   LoopCycles of(const FunctionLoops& known, const FunctionCode& code) {
+    if (known.loops.empty() && known.moves_memory) return unknown(kMovesMemory);
     const std::vector<std::size_t> wanted = tuple_loops(known);
     const auto of_code = match(known, code);
     LoopCycles out;
@@ -57,19 +60,20 @@ class Predictor {
       const auto tuples = static_cast<double>(known.loops[loop].step);
       std::vector<const llvm::MCInst*> before;
       for (const auto choice : {LoopWays::Choice::kShortest, LoopWays::Choice::kLongest}) {
-        auto way = LoopWays(code, trips, choice).pass_of(number);
-        if (!way.ok()) return unknown(way.error().message);
-        if (*way == before) continue;  // there is one way only
-        before = *way;
-        const double calls = static_cast<double>(take_out_calls(*way)) / tuples;
-        if (way->empty()) return unknown(kNoTupleLoop);
-        const auto cycles = model_.cycles_of(*way);
-        if (!cycles.ok()) return unknown(cycles.error().message);
-        const double each = *cycles / tuples;
+        LoopWays ways(code, trips, choice);
+        auto pass = ways.pass_of(number);
+        if (!pass.ok()) return unknown(pass.error().message);
+        if (pass->code == before) continue;  // there is one way only
+        before = std::move(pass->code);
+        PassCosts costs;
+        const auto cost = cost_of(number, ways, costs);
+        if (!cost.ok()) return unknown(cost.error().message);
+        if (cost->is_empty) return unknown(kNoTupleLoop);
+        const double each = cost->cycles / tuples;
         // The way with more instructions is not always the slower one.
         out.low = first ? each : std::min(out.low, each);
         out.high = first ? each : std::max(out.high, each);
-        out.calls = std::max(out.calls, calls);
+        out.calls = std::max(out.calls, cost->calls / tuples);
         first = false;
       }
     }
@@ -83,6 +87,37 @@ class Predictor {
   }
 
  private:
+  // Of one pass through a loop, once many were there before.
+  struct PassCost {
+    double cycles = 0, calls = 0;
+    bool is_empty = false;  // it has no instructions but calls
+  };
+  using PassCosts = std::map<std::size_t, PassCost>;
+
+  // `costs` has those that are known of the ways. A pass that is left out takes what one takes in a loop that
+  // goes on.
+  Result<PassCost> cost_of(std::size_t loop, LoopWays& ways, PassCosts& costs) {
+    if (const auto known = costs.find(loop); known != costs.end()) return known->second;
+    auto pass = ways.pass_of(loop);
+    if (!pass.ok()) return pass.error();
+    PassCost out;
+    out.calls = static_cast<double>(take_out_calls(pass->code));
+    out.is_empty = pass->code.empty();
+    if (!out.is_empty) {
+      const auto cycles = model_.cycles_of(pass->code);
+      if (!cycles.ok()) return cycles.error();
+      out.cycles = *cycles;
+    }
+    for (const auto& [inner, passes] : pass->missing) {
+      const auto cost = cost_of(inner, ways, costs);
+      if (!cost.ok()) return cost.error();
+      out.cycles += passes * cost->cycles;
+      out.calls += passes * cost->calls;
+    }
+    costs[loop] = out;
+    return out;
+  }
+
   // For each loop of the code, the loop of the IR that it is made of. kNoLoop: none, or not one alone, or it
   // lies in another loop than there.
   static std::vector<std::size_t> match(const FunctionLoops& known, const FunctionCode& code) {

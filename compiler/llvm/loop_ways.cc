@@ -1,6 +1,7 @@
 #include "compiler/llvm/loop_ways.h"
 
 #include <fmt/format.h>
+#include <llvm/Support/MathExtras.h>
 
 #include <algorithm>
 
@@ -10,10 +11,8 @@ namespace {
 // More blocks make a deep recursion, and no small functions have them.
 constexpr std::size_t kMostBlocks = 1024;
 
-// Lengths end here, so that products of them fit.
-std::uint64_t bounded(std::uint64_t length) {
-  return std::min(length, LoopWays::kMostInstructions + 1);
-}
+// At least two passes of a loop are kept, so that one follows another.
+constexpr std::uint64_t kLeastKept = 2;
 
 }  // namespace
 
@@ -60,7 +59,7 @@ std::optional<std::uint64_t> LoopWays::through_block(std::size_t block) {
   way.state = Way::State::kOpen;
   const CodeBlock& code = code_.blocks[block];
   for (const std::size_t next : code.successors) offer(next, code.loop, way);
-  if (way.length) way.length = bounded(*way.length + code.code.size());
+  if (way.length) way.length = llvm::SaturatingAdd<std::uint64_t>(*way.length, code.code.size());
   way.state = Way::State::kDone;
   return way.length;
 }
@@ -80,38 +79,47 @@ std::optional<std::uint64_t> LoopWays::through_loop(std::size_t loop) {
       if (!is_in(next, loop)) offer(next, code.parent, way);
   }
   if (!pass) way.length.reset();
-  // A pass without an instruction counts as one, so the number of passes is bounded too.
-  if (way.length)
-    way.length = bounded(*way.length + std::max<std::uint64_t>(*pass, 1) * bounded(trips_[loop]));
+  if (way.length) way.length = llvm::SaturatingMultiplyAdd(*pass, trips_[loop], *way.length);
   way.state = Way::State::kDone;
   return way.length;
 }
 
-void LoopWays::append(std::size_t loop, std::vector<const llvm::MCInst*>& out) const {
+bool LoopWays::append(std::size_t loop, PassCode& out) const {
   const std::size_t header = code_.loops[loop].header;
   std::size_t block = header;
   do {
     const std::size_t inner = inner_loop(block, loop);
     if (inner == kNoLoop) {
-      for (const llvm::MCInst& each : code_.blocks[block].code) out.push_back(&each);
+      for (const llvm::MCInst& each : code_.blocks[block].code) out.code.push_back(&each);
+      if (out.code.size() > kMostInstructions) return false;
       block = blocks_[block].next;
       continue;
     }
-    for (std::uint64_t pass = 0; pass < trips_[inner]; ++pass) append(inner, out);
+    const std::size_t begin = out.code.size();
+    std::uint64_t passes = 0;
+    while (passes < trips_[inner] && (passes < kLeastKept || out.code.size() - begin < kMostInside)) {
+      const std::size_t before = out.code.size();
+      if (!append(inner, out)) return false;
+      ++passes;
+      if (out.code.size() == before) break;  // all passes take nothing
+    }
+    if (passes < trips_[inner]) out.missing[inner] += static_cast<double>(trips_[inner] - passes);
     block = loops_[inner].next;
   } while (block != header);
+  return true;
 }
 
-Result<std::vector<const llvm::MCInst*>> LoopWays::pass_of(std::size_t loop) {
+Result<PassCode> LoopWays::pass_of(std::size_t loop) {
   if (code_.blocks.size() > kMostBlocks)
     return invalid(fmt::format("its code has more than {} blocks", kMostBlocks));
   const auto length = through_block(code_.loops[loop].header);
   if (!refused_.empty()) return invalid(refused_);
   if (!length) return invalid("its code has jumps that form no loop");
-  if (*length > kMostInstructions)
-    return invalid(fmt::format("a pass takes more than {} instructions", kMostInstructions));
-  std::vector<const llvm::MCInst*> out;
-  append(loop, out);
+  PassCode out;
+  if (!append(loop, out)) {
+    return invalid(fmt::format("a pass takes more than {} instructions, without repeated ones of loops in it",
+                               kMostInstructions));
+  }
   return out;
 }
 

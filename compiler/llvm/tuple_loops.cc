@@ -4,7 +4,9 @@
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 namespace tailor::jit {
 namespace {
@@ -51,6 +53,9 @@ std::map<std::string, FunctionLoops> name_loops(llvm::Module& module,
     FunctionLoops& loops = out[function.getName().str()];
     llvm::LoopInfo& info = analyses.getResult<llvm::LoopAnalysis>(function);
     llvm::ScalarEvolution& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    loops.moves_memory = llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& each) {
+      return llvm::isa<llvm::MemIntrinsic>(each);
+    });
     std::map<const llvm::Loop*, std::size_t> numbers;
     for (const llvm::Loop* loop : info) add_loop(*loop, kNoLoop, evolution, numbers, loops);
     for (llvm::BasicBlock& block : function) {

@@ -26,6 +26,7 @@ struct TupleLoop {
 struct FunctionLoops {
   std::vector<TupleLoop> loops;                      // outer ones before those in them
   std::map<std::string, std::size_t> loop_of_block;  // by the names of blocks: the innermost loop
+  bool moves_memory = false;  // it has instructions that copy or fill a range of memory
 };
 
 // Of all functions with a body, by their names. Gives new names to all blocks of loops. `analyses` are of the

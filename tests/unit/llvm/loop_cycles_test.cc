@@ -129,6 +129,33 @@ TEST(LoopCycles, LoopsInsideCountWithTheirPasses) {
   EXPECT_LE(often.high, 300 * 14 + 30);
 }
 
+// Only some of its passes are simulated.
+TEST(LoopCycles, LongLoopsInsideCountWithAllTheirPasses) {
+  const auto cycles =
+      predict(loop_over_tuples("long", divided("100000")) + loop_over_tuples("longer", divided("200000")));
+  const LoopCycles& once = cycles.at("long");
+  const LoopCycles& twice = cycles.at("longer");
+  ASSERT_EQ(once.unknown, "");
+  ASSERT_EQ(twice.unknown, "");
+  EXPECT_GE(once.low, 100'000 * 13.0);
+  EXPECT_LE(once.high, 100'000 * 14.0 + 30);
+  EXPECT_NEAR(twice.high / once.high, 2, 0.01);
+}
+
+TEST(LoopCycles, CallsInLongLoopsAreAllCounted) {
+  const auto cycles = predict(loop_over_tuples("called",
+                                               "  br label %inner\ninner:\n"
+                                               "  %j = phi i64 [ 0, %loop ], [ %j1, %inner ]\n"
+                                               "  %b = phi double [ %a, %loop ], [ %m, %inner ]\n"
+                                               "  %m = call double @sin(double %b)\n"
+                                               "  %j1 = add nuw nsw i64 %j, 1\n"
+                                               "  %again = icmp slt i64 %j1, 100000\n"
+                                               "  br i1 %again, label %inner, label %last\nlast:\n") +
+                              "declare double @sin(double)\n");
+  ASSERT_EQ(cycles.at("called").unknown, "");
+  EXPECT_EQ(cycles.at("called").calls, 100'000);
+}
+
 TEST(LoopCycles, WhatCannotBePredictedSaysWhy) {
   const auto cycles = predict(loop_over_tuples("by_data",
                                                "  %at = getelementptr inbounds i64, ptr %k, i64 %i\n"
@@ -138,10 +165,23 @@ TEST(LoopCycles, WhatCannotBePredictedSaysWhy) {
                                                "  br label %last\nlast:\n  %e = call double @exp(double %v)\n"
                                                "  %m = fmul double %a, %e\n") +
                               "declare double @exp(double)\n"
+                              "define void @copy(ptr noalias %x, ptr noalias %out, i64 %n) {\n"
+                              "entry:\n  br label %loop\n"
+                              "loop:\n"
+                              "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n"
+                              "  %p = getelementptr inbounds double, ptr %x, i64 %i\n"
+                              "  %v = load double, ptr %p, align 8\n"
+                              "  %q = getelementptr inbounds double, ptr %out, i64 %i\n"
+                              "  store double %v, ptr %q, align 8\n"
+                              "  %next = add nuw i64 %i, 1\n"
+                              "  %more = icmp ult i64 %next, %n\n"
+                              "  br i1 %more, label %loop, label %end\n"
+                              "end:\n  ret void\n}\n"
                               "define double @no_loop(double %x) {\n  ret double %x\n}\n");
   EXPECT_THAT(cycles.at("by_data").unknown, HasSubstr("a number of passes that the code does not say"));
   EXPECT_EQ(cycles.at("calls").unknown, "");
   EXPECT_EQ(cycles.at("calls").calls, 1);
+  EXPECT_THAT(cycles.at("copy").unknown, HasSubstr("copies or fills the memory of all tuples at once"));
   EXPECT_THAT(cycles.at("no_loop").unknown, HasSubstr("no loop"));
 }
 
