@@ -1,12 +1,22 @@
 #include "compiler/weft/workflow/host_speed.h"
 
+#include <emmintrin.h>
+#include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <ctime>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "compiler/weft/exec/worker_pool.h"
@@ -15,8 +25,11 @@ namespace tailor::weft::workflow {
 namespace {
 
 constexpr int kRounds = 5;  // the best one counts: everything else on the host only slows it down
-constexpr std::uint64_t kLeastBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kWorkerBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostCache = std::uint64_t{1} << 40;
+constexpr unsigned kMostCaches = 16;    // of a CPU
+constexpr std::size_t kLineBytes = 64;  // on all CPUs of x86-64
 
 double thread_cpu_ns() {
   timespec time;
@@ -48,7 +61,53 @@ double cycles_per_ns() {
   return best;
 }
 
+// First line of a file, or what fits; "" if it cannot be read.
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return file ? line : std::string();
+}
+
+// "32768K", as sysfs writes it. 0: it is something else.
+std::uint64_t bytes_of(std::string_view text) {
+  std::uint64_t kib = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), kib);
+  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc() && rest == "K" && kib <= (kMostCache >> 10) ? kib << 10 : 0;
+}
+
+// The last cache of a CPU: the CPUs that share it, and its bytes.
+std::pair<std::string, std::uint64_t> last_cache_of(unsigned cpu) {
+  std::pair<std::string, std::uint64_t> out;
+  int highest = 0;
+  for (unsigned index = 0; index < kMostCaches; ++index) {
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
+    const std::string level = first_line(folder + "level");
+    if (level.size() != 1 || level[0] - '0' <= highest || first_line(folder + "type") == "Instruction")
+      continue;
+    highest = level[0] - '0';
+    out = {first_line(folder + "shared_cpu_list"), bytes_of(first_line(folder + "size"))};
+  }
+  return out;
+}
+
+// Of all last caches that workers on the CPUs of this process may use.
 std::uint64_t last_cache_bytes() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  std::map<std::string, std::uint64_t> caches;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &allowed)) caches.insert(last_cache_of(cpu));
+  std::uint64_t sum = 0;
+  bool is_known = !caches.empty();
+  for (const auto& [cpus, bytes] : caches) {
+    is_known &= bytes > 0;
+    sum += bytes;
+  }
+  if (is_known) return sum;
+  // The C library asks the CPU. In a virtual machine that may answer for the whole processor around it.
   for (const int name : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
     const long bytes = ::sysconf(name);
     if (bytes > 0) return static_cast<std::uint64_t>(bytes);
@@ -64,9 +123,15 @@ std::uint64_t sum_of(const std::uint64_t* words, std::size_t count) {
   return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
+// Nothing of the words is in a cache after it.
+void leave_caches(const std::uint64_t* words, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += kLineBytes / sizeof(std::uint64_t)) _mm_clflush(words + i);
+  _mm_mfence();
+}
+
 // What a worker reads in a nanosecond while all read memory of their own, on average over them.
 double bytes_per_ns(unsigned workers, std::uint64_t bytes) {
-  const auto words = static_cast<std::size_t>(bytes / workers / sizeof(std::uint64_t));
+  const auto words = static_cast<std::size_t>(bytes / sizeof(std::uint64_t));
   std::vector<std::unique_ptr<std::uint64_t[]>> memory;
   for (unsigned i = 0; i < workers; ++i) memory.push_back(std::make_unique<std::uint64_t[]>(words));
   std::vector<double> rates(workers, 0);
@@ -74,6 +139,7 @@ double bytes_per_ns(unsigned workers, std::uint64_t bytes) {
   pool.run([&](unsigned worker) { std::fill_n(memory[worker].get(), words, worker + 1); });
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
+    pool.run([&](unsigned worker) { leave_caches(memory[worker].get(), words); });
     pool.run([&](unsigned worker) {
       const auto begin = std::chrono::steady_clock::now();
       const std::uint64_t sum = sum_of(memory[worker].get(), words);
@@ -95,11 +161,9 @@ HostSpeed measure_host(unsigned workers) {
   HostSpeed out;
   out.cycles_per_ns = cycles_per_ns();
   out.cache_bytes = last_cache_bytes();
-  // Much more than the cache holds: little of it is still there in the next round.
-  const std::uint64_t bytes = std::max(kLeastBytes, 4 * out.cache_bytes);
-  if (out.cache_bytes == 0 || bytes > kMostBytes || workers == 0) return out;
+  if (out.cache_bytes == 0 || workers == 0) return out;
   try {
-    out.bytes_per_ns = bytes_per_ns(workers, bytes);
+    out.bytes_per_ns = bytes_per_ns(workers, std::min(kWorkerBytes, kMostBytes / workers));
   } catch (const std::bad_alloc&) {
     out.bytes_per_ns = 0;
   }

@@ -9,7 +9,7 @@ namespace tailor::weft::workflow {
 struct HostSpeed {
   double cycles_per_ns = 0;       // of a thread that is alone on its core
   double bytes_per_ns = 0;        // that a worker reads from memory, in order, while all workers do
-  std::uint64_t cache_bytes = 0;  // of the last cache
+  std::uint64_t cache_bytes = 0;  // of the last caches of all CPUs of this process
 };
 
 // With as many threads as there are workers. It takes about half a second, and up to 1 GiB of memory.

@@ -152,7 +152,7 @@ SignatureSpec combine_signature(Scalar scalar) {
 
 SignatureSpec generator_signature(const Workflow& workflow, const Input& input) {
   SignatureSpec out;
-  out.parameters.push_back({ParameterKind::kValue, Scalar::kI64, "row"});
+  out.parameters.push_back({ParameterKind::kRow, Scalar::kI64, "row"});
   add_arguments(workflow, nullptr, *input.generator, {}, out);
   for (const Field& field : input.fields) {
     out.parameters.push_back({ParameterKind::kWritable, field.scalar, field.name, field.values()});

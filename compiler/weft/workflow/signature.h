@@ -12,6 +12,7 @@ namespace tailor::weft::workflow {
 
 struct ParameterSpec {
   enum class Kind : unsigned char {
+    kRow,       // an i64: the number of the tuple, from 0 on
     kValue,     // of type `scalar`
     kReadable,  // a pointer to values of that type
     kWritable,  // the same, and the function may change them

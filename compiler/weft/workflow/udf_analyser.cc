@@ -99,6 +99,8 @@ void UdfAnalyser::add(const std::string& key, llvm::Function& function, const Si
     llvm::Value* base = loop_function->getArg(i);
     if (parameter.kind == ParameterSpec::Kind::kConstant) {
       arguments.push_back(constant_of(function.getFunctionType()->getParamType(i), parameter.argument));
+    } else if (parameter.kind == ParameterSpec::Kind::kRow) {
+      arguments.push_back(index);
     } else if (parameter.kind == ParameterSpec::Kind::kValue) {
       arguments.push_back(ir.CreateLoad(scalar, moved(ir, scalar, base, index, 1)));
     } else {

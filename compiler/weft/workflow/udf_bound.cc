@@ -66,7 +66,7 @@ BoundVerdict judge_bound(const UdfVerdict& function, const HostSpeed& host, std:
   if (low > load) return {Bound::kComputing, times};
   if (function.cycles.calls > 0) return {Bound::kUnclear, times + ", and its calls take an unknown time"};
   if (input_bytes > 0 && input_bytes <= host.cache_bytes)
-    return {Bound::kUnclear, times + ", but the whole input fits into the last cache"};
+    return {Bound::kUnclear, times + ", but the whole input fits into the last caches"};
   if (high < load) return {Bound::kMemory, times};
   return {Bound::kUnclear, times + ": it depends on the way that tuples take"};
 }

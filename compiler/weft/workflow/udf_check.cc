@@ -233,6 +233,7 @@ bool has_result(const llvm::Type* type, const SignatureSpec& signature, llvm::LL
 
 bool has_parameter(const llvm::Type* type, const ParameterSpec& parameter, llvm::LLVMContext& context) {
   switch (parameter.kind) {
+    case ParameterSpec::Kind::kRow:
     case ParameterSpec::Kind::kValue:
       return type == llvm_type(parameter.scalar, context);
     case ParameterSpec::Kind::kReadable:

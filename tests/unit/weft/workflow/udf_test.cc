@@ -143,6 +143,34 @@ TEST_F(WorkflowUdf, CountsWhatAFunctionDoes) {
   EXPECT_EQ(library->find("twice"), nullptr) << "it is not for others";
 }
 
+// A row's number is in no memory: a loop that stores it copies none.
+TEST_F(WorkflowUdf, TheAnalyserCountsRows) {
+  tagging::DictionaryBuilder plan("analysis", {"operator", "udf", "ir"});
+  jit::QueryModule module(plan, {.name = "analysis"});
+  const std::vector<UdfImage> images{
+      {"functions.ll",
+       std::string(kFunctions) +
+           "define void @number(i64 %row, ptr %x) {\n  store i64 %row, ptr %x, align 8\n  ret void\n}\n",
+       {1, 1}}};
+  auto library = UdfLibrary::load("test.wf", images, module.context());
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  library->prepare();
+  UdfAnalyser analyser(module, *library);
+  using Kind = ParameterSpec::Kind;
+  analyser.add("number", *library->find("number"),
+               {SignatureSpec::Returns::kNothing,
+                Scalar::kF64,
+                {{Kind::kRow, Scalar::kI64, "row"}, {Kind::kWritable, Scalar::kI64, "x", 1, {}, true}}});
+  auto status = analyser.run();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  const UdfVerdict& number = *analyser.verdict("number");
+  EXPECT_EQ(number.cycles.unknown, "");
+  EXPECT_TRUE(number.vectorised) << number.said;
+  EXPECT_GT(number.cycles.low, 0);
+  EXPECT_EQ(number.loaded_bytes, 0u);
+  EXPECT_EQ(number.stored_bytes, 8u);
+}
+
 // LLVM is asked about a function as an operator calls it: one that only multiplies fits into vectors, one
 // whose each value depends on the one before does not.
 TEST_F(WorkflowUdf, TheAnalyserSaysWhetherVectorsAreUsed) {
@@ -251,12 +279,15 @@ TEST(WorkflowBound, TheHostIsMeasured) {
   EXPECT_GT(host.cycles_per_ns, 0.2);
   EXPECT_LT(host.cycles_per_ns, 10);
   EXPECT_LT(host.bytes_per_ns, 32 * host.cycles_per_ns) << "no core adds up more words in a cycle";
+  // However large the caches are.
+  ASSERT_GT(host.cache_bytes, 0u);
+  EXPECT_GT(host.bytes_per_ns, 0);
 }
 
 TEST(WorkflowSignature, FieldsOfInputsAreInMemory) {
   auto workflow = parse_workflow(
-      std::string(kHeading) + "from t\nmap f(x, copied) -> y f64\nreduce g(y, x) into total\nend\n", "test.wf",
-      {});
+      std::string(kHeading) + "from t\nmap f(x, copied) -> y f64\nreduce g(y, x) into total\nend\n",
+      "test.wf", {});
   ASSERT_TRUE(workflow.ok()) << workflow.error().message;
   std::vector<bool> streamed;
   visit_functions(*workflow, [&](const std::string&, Place, const SignatureSpec& signature) {
