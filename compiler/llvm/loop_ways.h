@@ -28,7 +28,7 @@ class LoopWays {
   enum class Choice : unsigned char { kShortest, kLongest };
   // Instructions of a pass that are worth to be simulated.
   static constexpr std::uint64_t kMostInstructions = 20'000;
-  // Passes through a loop inside are left out beyond so many instructions. That is more than what a CPU
+  // Passes through a loop inside are left out beyond these instructions. That is more than what a CPU
   // has under way at once, so that another pass adds what the one before it did.
   static constexpr std::uint64_t kMostInside = 1'000;
 
