@@ -52,8 +52,8 @@ def live(daemon):
 
 def is_tree(lines, holder):
     """Whether the holder is there, below it a statement that waits for it, and below that the one that waits for this one."""
-    starts = (f"  process {holder}, which runs no execution", "    ", "      ")
-    return len(lines) == 3 and all(line.startswith(start) and not line[len(start)].isspace() for line, start in zip(lines, starts))
+    depths = [len(line) - len(line.lstrip()) for line in lines]
+    return depths == [2, 4, 6] and lines[0].startswith(f"  process {holder}, which runs no execution")
 
 
 def held_up(daemon, server, while_they_wait):
