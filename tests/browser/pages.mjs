@@ -238,7 +238,8 @@ test("what was left out of all runs is said on the page of a query, and of every
   const responses = structuredClone(bundle.responses);
   const note = "3 executions are left out: the host was booted since then, and its kernel had its functions elsewhere";
   responses["fingerprints/9c1e"].runs.notes = [note];
-  responses["executions/all/profile"].view = { runs: { executions: 310, sampled: 15, left_out: 10 }, notes: [note] };
+  // Another object than the answer for one execution.
+  responses["executions/all/profile"] = { ...responses["executions/all/profile"], view: { runs: { executions: 310, sampled: 15, left_out: 10 }, notes: [note] } };
   const server = await serve({ ...bundle, responses });
   const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
   await page.waitForSelector(`#card-operators:has-text('${note}')`);
