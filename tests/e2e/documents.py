@@ -125,7 +125,7 @@ TABLE = Table(
         Entry("docs/cli.md", r"tailor import perf.data --dictionary .*", {"tailor import": "while ! [ -e engine.ended ]; do sleep 0.1; done; tailor import"}),
         Entry("docs/cli.md", r"perf record -o - .*", {"...": f"-e cpu-clock -- {ENGINE} --query tpch-6 --repeat 20"}),
         Entry("docs/operate.md", r"tailor rate 997 .*", {"812": "PID"}),
-        Entry("docs/workflows.md", r"weft explain --workflow FILE.*", {"FILE": "squares.wf"}),
+        Entry("docs/workflows.md", r"weft explain --workflow FILE.*", {"FILE": "kmeans"}),
         # A daemon that outlives its line, and whose socket is waited for. /run is the test's own.
         Entry("docs/postgresql.md", r"tailord --socket .*",
               {"/tmp/": "/run/", "& sleep 3": ">/run/page.log 2>&1 & echo $! >/run/page.pid; while ! [ -S /run/tailor.sock ]; do sleep 0.1; done"}),

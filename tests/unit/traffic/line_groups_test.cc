@@ -43,9 +43,9 @@ TEST(LineGroups, HaveNothingWithoutItems) {
 }
 
 TEST(LineGroups, TakeTheLargestRegionsAtOnce) {
-  const std::vector<LineGroup> groups =
-      line_groups({.items = kMostRegionBytes / 4095, .item_bytes = 4095}, 1, 64);
-  EXPECT_NEAR(lines_in(groups), static_cast<double>(kMostRegionBytes / 4095), 1) << "one line for each item";
+  constexpr std::uint64_t kItems = kMostRegionBytes / 4095;
+  const std::vector<LineGroup> groups = line_groups({.items = kItems, .item_bytes = 4095}, 1, 64);
+  EXPECT_NEAR(lines_in(groups), static_cast<double>(kItems), 1) << "one line for each item";
 }
 
 // All sequences of accesses, one by one.
