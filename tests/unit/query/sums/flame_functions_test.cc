@@ -9,7 +9,6 @@
 namespace tailor::query {
 namespace {
 
-using testing::ElementsAre;
 
 Profile called() {
   LoadOptions options;
