@@ -9,7 +9,6 @@
 namespace tailor::query {
 namespace {
 
-
 Profile called() {
   LoadOptions options;
   options.keep_samples = options.functions = true;
