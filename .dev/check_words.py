@@ -16,6 +16,8 @@ PHRASES = {
     re.compile(r"(?:^|[.:;] )(?:Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b|Whoever\b|Who (?:asks|keeps|has|sees|knows)\b)"):
         "name the subject: a user who ..., a process that ...",
 }
+# The same where no tests are.
+PRODUCT_PHRASES = {re.compile(r"\bwhoever\b", re.I): "name the subject: the asker, the caller, a thread, a user"}
 SOURCES = (".cc", ".h", ".c", ".py", ".ts", ".tsx", ".sh")
 
 
@@ -59,8 +61,9 @@ def prose_of(name, text):
 
 
 def phrases(name, text):
+    looked_for = PHRASES if name.startswith("tests/") else PHRASES | PRODUCT_PHRASES
     for number, line in prose_of(name, text):
-        for phrase, instead in PHRASES.items():
+        for phrase, instead in looked_for.items():
             for found in phrase.finditer(line):
                 yield f"{name}:{number}: \"{found.group().strip()}\": {instead}"
 

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/random.h>
+#include <tailor/agent.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,7 +38,10 @@ MessageQueue::Urgency Agent::urgency_of(MessageKind kind) {
 std::uint64_t Agent::next_execution() noexcept {
   std::uint64_t number = next_execution_.fetch_add(1, std::memory_order_relaxed) + 1;
   std::uint32_t untagged = sender_.untagged_permille();
-  if (untagged == 0) return number;
+  // Of an engine that has no tags, or keeps them whatever it is told, no execution is one without tags: what
+  // is compared with these would be wrong.
+  const bool obeys = tag_strategy_ != TAILOR_TAGS_NONE && asks_for_tags_.load(std::memory_order_relaxed);
+  if (untagged == 0 || !obeys) return number;
   // Spread over the executions, in no step with anything that repeats (the finaliser of SplitMix64).
   std::uint64_t mixed = number + tag_key_;
   mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -147,6 +151,7 @@ bool Agent::continue_after_fork(const ThreadArea* mine) noexcept {
   queue_.forget_uncommitted();
   auto* header = arenas_.header();
   std::atomic_ref(header->messages_queued).store(sender_.settled(), std::memory_order_relaxed);
+  std::atomic_ref(header->messages_taken).store(sender_.settled(), std::memory_order_relaxed);
   return true;
 }
 
@@ -160,7 +165,7 @@ bool post_component(Agent& agent, std::uint32_t id, std::string_view name) noexc
 
 void post_notice(Agent& agent, Notice kind) noexcept {
   const char* text = noticed(kind);
-  if (!text || kind == Notice::kForked) return;  // whoever started an agent after a fork did it right
+  if (!text || kind == Notice::kForked) return;  // a program that started one after a fork did it right
   const std::string_view view(text);
   const auto number = static_cast<std::uint64_t>(kind) + 1;
   agent.post({MessageKind::kNotice, 0, number, 0}, kFixedBound + view.size(), [&](FixedWire& body) {

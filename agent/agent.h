@@ -56,6 +56,11 @@ class Agent {
   Components& components() { return components_; }
   RegionKinds& region_kinds() { return region_kinds_; }
   std::uint64_t next_code() { return next_code_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  // The engine asks which of its executions have tags, so some of them may have none.
+  void note_asks_for_tags() noexcept {
+    if (!asks_for_tags_.load(std::memory_order_relaxed))
+      asks_for_tags_.store(true, std::memory_order_relaxed);
+  }
   // A new handle; it says whether the execution has tags.
   std::uint64_t next_execution() noexcept;
   static bool has_tags(std::uint64_t execution) { return (execution & kUntagged) == 0; }
@@ -133,7 +138,7 @@ class Agent {
   RegionKinds region_kinds_;
   std::uint64_t tag_key_ = 0;
   std::array<std::uint8_t, 16> instance_{};
-  std::atomic<bool> has_owners_{false}, plan_runs_{false};
+  std::atomic<bool> has_owners_{false}, plan_runs_{false}, asks_for_tags_{false};
   std::atomic<std::uint64_t> next_code_{0};
   std::atomic<std::uint64_t> next_execution_{0};
   std::atomic<std::uint32_t> next_barrier_{0};

@@ -194,6 +194,14 @@ void tailor_wait_names(const struct tailor_wait_name* names, size_t count) {
               [&](FixedWire& body) { encode_wait_names(body, span); });
 }
 
+void tailor_blocked(uint32_t pid, uint64_t since_tsc, const uint32_t* holders, size_t count) {
+  Agent* agent = current();
+  if (!agent || pid == 0 || !holders || count == 0) return;
+  std::span<const std::uint32_t> span(holders, std::min(count, kMaxHolders));
+  agent->post({MessageKind::kBlocked, 0, pid, 0}, kFixedBound + blocked_bound(span),
+              [&](FixedWire& body) { encode_blocked(body, pid, since_tsc, span); });
+}
+
 struct tailor_plan_ids tailor_plan_new(void) {
   Agent* agent = current();
   std::uint64_t id = agent ? agent->plans().take() : 0;
@@ -308,8 +316,10 @@ void tailor_execution_end_runs(uint64_t execution, const struct tailor_runs* run
 
 uint32_t tailor_execution_tag_strategy(uint64_t execution) {
   Agent* agent = current();
-  if (!agent || execution == 0 || !Agent::has_tags(execution)) return TAILOR_TAGS_NONE;
-  return agent->tag_strategy();
+  if (!agent) return TAILOR_TAGS_NONE;
+  agent->note_asks_for_tags();
+  return execution == 0 || !Agent::has_tags(execution) ? static_cast<std::uint32_t>(TAILOR_TAGS_NONE)
+                                                       : agent->tag_strategy();
 }
 
 void tailor_execution_id(uint64_t execution, uint8_t out[16]) {

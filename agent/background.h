@@ -55,7 +55,7 @@ class Background {
 
   Sender& sender_;
   Waker& waker_;
-  Run* run_ = nullptr;  // of whoever starts and stops
+  Run* run_ = nullptr;  // of the thread that starts and stops
   // The thread's own.
   bool was_full_ = false;
   std::int64_t expecting_since_ms_ = 0;

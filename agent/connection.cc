@@ -40,6 +40,8 @@ DaemonAnswer decode(std::span<const char> packet) {
         answer.kind = DaemonAnswer::Kind::kAccepted;
         for (WireReader ack(message.bytes()); ack.next();) {
           if (ack.field() == 4) answer.untagged_permille = untagged_in(ack.bytes());
+          if (ack.field() == 5)
+            answer.label_sets = static_cast<std::uint32_t>(std::min<std::uint64_t>(ack.number(), UINT32_MAX));
         }
         break;
       case 2:

@@ -1,4 +1,4 @@
-// The agent's end of the socket. Used by whoever pumps (the background thread, or the host), one at a time.
+// The agent's end of the socket. Used by the thread that pumps (ours, or the host's), one at a time.
 // Nothing here waits.
 #pragma once
 
@@ -18,6 +18,7 @@ struct DaemonAnswer {
   std::uint64_t sequence = 0;  // of a barrier
   // With kAccepted and kSettings: how many of a thousand executions are to be begun without tags.
   std::uint32_t untagged_permille = 0;
+  std::uint32_t label_sets = 0;  // with kAccepted: how many the daemon keeps
 };
 
 class Connection {

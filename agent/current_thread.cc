@@ -77,6 +77,13 @@ int register_current_thread(Agent& agent, const char* name) noexcept {
   return 0;
 }
 
+ThreadArea* own_area() noexcept {
+  if (!t_current.area) [[unlikely]] {
+    if (Agent* agent = current()) register_current_thread(*agent, nullptr);
+  }
+  return t_current.area;
+}
+
 ThreadArea* register_other_thread(Agent& agent, std::uint32_t tid, const char* name) noexcept {
   ThreadArea* area = agent.arenas().claim(tid);
   if (area) post_thread_add(agent, *area, tid, name);

@@ -27,6 +27,9 @@ bool prepare_thread_end() noexcept;
 // Gives the calling thread an area and tells the daemon; 0 or a negative errno. `name` may be nullptr.
 int register_current_thread(Agent& agent, const char* name) noexcept;
 
+// That of the calling thread, which is registered if it is not yet; nullptr: there is no agent, or no memory.
+ThreadArea* own_area() noexcept;
+
 // An area for another thread, into whose log the caller writes from then on; nullptr: no memory.
 ThreadArea* register_other_thread(Agent& agent, std::uint32_t tid, const char* name) noexcept;
 // That thread has ended.

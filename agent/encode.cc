@@ -97,6 +97,18 @@ void encode_wait_names(FixedWire& body, std::span<const tailor_wait_name> names)
   }
 }
 
+// A number has at most 5 bytes.
+std::size_t blocked_bound(std::span<const std::uint32_t> holders) {
+  return holders.size() * 5;
+}
+
+void encode_blocked(FixedWire& body, std::uint32_t pid, std::uint64_t since_tsc,
+                    std::span<const std::uint32_t> holders) {
+  body.number(1, pid);
+  body.number(2, since_tsc);
+  body.packed(3, holders.size(), [&](std::size_t i) { return holders[i]; });
+}
+
 void encode_region_kind(FixedWire& body, std::uint32_t id, const tailor_region_kind& kind) {
   body.number(1, id);
   body.text(2, view(kind.name, kMaxNameBytes));

@@ -24,6 +24,7 @@ inline constexpr std::size_t kMaxTextBytes = 1024 * 1024;
 inline constexpr std::size_t kMaxLabels = 64;
 inline constexpr std::size_t kMaxWaitNames = 4096;
 inline constexpr std::size_t kMaxWaitNameBytes = 63;
+inline constexpr std::size_t kMaxHolders = 16;
 
 // NULL is the empty string; cut to `limit` bytes.
 inline std::string_view view(const char* text, std::size_t limit) noexcept {
@@ -71,6 +72,10 @@ void encode_added_runs(FixedWire& body, const tailor_runs& runs);
 
 std::size_t wait_names_bound(std::span<const tailor_wait_name> names);
 void encode_wait_names(FixedWire& body, std::span<const tailor_wait_name> names);
+
+std::size_t blocked_bound(std::span<const std::uint32_t> holders);
+void encode_blocked(FixedWire& body, std::uint32_t pid, std::uint64_t since_tsc,
+                    std::span<const std::uint32_t> holders);
 
 void encode_region_kind(FixedWire& body, std::uint32_t id, const tailor_region_kind& kind);
 

@@ -25,6 +25,8 @@ LiveSet::Outcome LiveSet::apply(const MessageView& message) {
       return end(MessageKind::kCodeLoad, head.key);
     case MessageKind::kExecutionEnd:
       return end(MessageKind::kExecutionBegin, head.key);
+    case MessageKind::kBlocked:  // what was seen once, and is said again while it is seen
+      return Outcome::kNothing;
     default:
       return keep(message);
   }

@@ -24,7 +24,7 @@ class LiveSet {
   enum class Outcome : std::uint8_t {
     kKept,      // begins something that is live from now on
     kEnded,     // ended something live
-    kNothing,   // ends something that is not live
+    kNothing,   // ends something that is not live, or speaks of nothing that lives on
     kTooLarge,  // begins something, but the set is full
   };
   // Takes a message into account. May throw std::bad_alloc, and is then as before.

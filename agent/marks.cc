@@ -33,14 +33,6 @@ std::uint64_t address(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-// Of the calling thread, nullptr: there is no agent, or no memory.
-ThreadArea* own_area() {
-  if (!t_current.area) [[unlikely]] {
-    if (Agent* agent = current()) register_current_thread(*agent, nullptr);
-  }
-  return t_current.area;
-}
-
 void say_execution(ThreadArea& area, std::uint64_t number) {
   std::atomic_ref(area.slot->execution).store(number, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -26,6 +26,7 @@ enum class MessageKind : std::uint32_t {
   kGoodbye = 24,
   kWaitNames = 25,
   kNotice = 26,
+  kBlocked = 27,
 };
 
 struct MessageHead {

@@ -47,6 +47,7 @@ const struct tailor_objects* tailor_thread_objects(const struct tailor_objects*)
 void tailor_thread_waits(const uint32_t*) {}
 void tailor_thread_anchor(const struct tailor_frame_anchor*) {}
 void tailor_wait_names(const struct tailor_wait_name*, size_t) {}
+void tailor_blocked(uint32_t, uint64_t, const uint32_t*, size_t) {}
 struct tailor_plan_ids tailor_plan_new(void) {
   return {};
 }
@@ -88,6 +89,12 @@ void tailor_mark_morsel_end(uint32_t) {}
 void tailor_mark_component_begin(uint32_t) {}
 void tailor_mark_component_end(uint32_t) {}
 void tailor_mark_iteration(uint32_t, uint64_t) {}
+void tailor_work_save(struct tailor_saved_work* work) {
+  if (!work || work->size < sizeof(*work)) return;
+  work->tag = 0;
+  work->count = work->left_out = 0;
+}
+void tailor_work_restore(const struct tailor_saved_work*) {}
 uint32_t tailor_component_declare(const char*) {
   return 0;
 }

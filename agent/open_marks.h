@@ -18,6 +18,17 @@ class OpenMarks {
   void clear() noexcept { depth_ = 0; }
   // A record of the log. Kinds that are no marks of nesting are ignored.
   void add(std::uint16_t kind, std::uint32_t id, std::uint64_t a, std::uint64_t b) noexcept;
+  // How many are open.
+  std::uint32_t depth() const noexcept { return depth_; }
+  struct Mark {
+    std::uint64_t id = 0, plan = 0;  // of an execution its handle, and its plan
+    std::uint16_t begin = 0;         // enum tailor_log_kind
+  };
+  // An open one; number 0 is the outermost.
+  Mark at(std::uint32_t number) const noexcept {
+    const Open& mark = open_[number];
+    return {mark.id, mark.state.plan, mark.begin};
+  }
   tailor_thread_state now() const noexcept {
     return depth_ == 0 ? tailor_thread_state{} : open_[depth_ - 1].state;
   }

@@ -59,11 +59,16 @@ bool Sender::drain_queue() noexcept {
     if (!message) return true;
     if (!deliver(*message)) return false;
     queue_.pop();
-    ++settled_;
+    count_taken();
     std::atomic_ref(shared(&tailor_arena_header::messages_settled))
         .store(settled_, std::memory_order_release);
   }
   return false;
+}
+
+void Sender::count_taken() noexcept {
+  ++settled_;
+  std::atomic_ref(shared(&tailor_arena_header::messages_taken)).store(settled_, std::memory_order_release);
 }
 
 // False if there is no room in the socket: the message stays in the queue.
@@ -72,7 +77,7 @@ bool Sender::deliver(const MessageView& message) noexcept {
   if (connection_.connected()) {
     sent = send_new_arenas();
     if (sent == Connection::Sent::kYes || sent == Connection::Sent::kDropped) {
-      sent = send(message.head.tsc, message.bytes, -1);
+      sent = send_said(message.head, message.bytes);
     }
     if (sent == Connection::Sent::kFull) return false;
   }
@@ -109,6 +114,7 @@ void Sender::listen() noexcept {
       case DaemonAnswer::Kind::kAccepted:
         accepted_ = true;
         untagged_permille_ = answer.untagged_permille;
+        label_sets_.begin(answer.label_sets);
         backoff_ms_ = kFirstBackoffMs;
         break;
       case DaemonAnswer::Kind::kBarrier:
@@ -139,6 +145,7 @@ void Sender::try_connect() noexcept {
   up_to_date_ = false;
   told_ = 0;
   arenas_sent_ = 0;
+  label_sets_.begin(0);
   barrier_sent_ = acknowledged_;
   if (send_hello() != Connection::Sent::kYes) disconnect();
 }
@@ -159,7 +166,7 @@ bool Sender::bring_up_to_date() noexcept {
   if (!connection_.connected() || up_to_date_) return true;
   if (send_new_arenas() == Connection::Sent::kFull) return false;
   bool done = live_.for_each_from(told_, [&](LiveSet::Order order, const LiveSet::Entry& entry) {
-    auto sent = send(entry.head.tsc, entry.bytes, -1);
+    auto sent = send_said(entry.head, entry.bytes);
     if (sent == Connection::Sent::kFull || sent == Connection::Sent::kBroken) return false;
     if (sent == Connection::Sent::kDropped) count_dropped();
     if (entry.head.kind == MessageKind::kBarrier) barrier_sent_ = static_cast<std::uint32_t>(entry.head.key);
@@ -212,6 +219,13 @@ Connection::Sent Sender::send_new_arenas() noexcept {
   return Connection::Sent::kYes;
 }
 
+Connection::Sent Sender::send_said(const MessageHead& head, std::span<const char> bytes) noexcept {
+  if (head.kind != MessageKind::kExecutionBegin) return send(head.tsc, bytes, -1);
+  const Connection::Sent sent = send(head.tsc, label_sets_.shorten(bytes), -1);
+  if (sent == Connection::Sent::kYes) label_sets_.sent();
+  return sent;
+}
+
 Connection::Sent Sender::send(std::uint64_t tsc, std::span<const char> bytes, int attached) noexcept {
   auto sent = connection_.send(bytes, tsc, attached);
   if (sent == Connection::Sent::kFull) {
@@ -259,7 +273,7 @@ void Sender::continue_after_fork(const std::array<std::uint8_t, 16>& instance) n
       count_dropped();
     }
     queue_.pop();
-    ++settled_;
+    count_taken();
   }
   live_.forget(MessageKind::kThreadAdd);
   live_.forget(MessageKind::kExecutionBegin);

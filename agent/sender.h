@@ -13,6 +13,7 @@
 #include <string>
 
 #include "agent/connection.h"
+#include "agent/label_sets.h"
 #include "agent/live_set.h"
 #include "agent/message_queue.h"
 #include "agent/thread_area.h"
@@ -84,6 +85,8 @@ class Sender {
   bool drain_queue() noexcept;
   bool deliver(const MessageView& message) noexcept;
   void count_dropped() noexcept;
+  // The first message was taken from the queue.
+  void count_taken() noexcept;
   void listen() noexcept;
 
   void try_connect() noexcept;
@@ -91,6 +94,8 @@ class Sender {
   bool bring_up_to_date() noexcept;
   Connection::Sent send_hello() noexcept;
   Connection::Sent send_new_arenas() noexcept;
+  // What engine threads said.
+  Connection::Sent send_said(const MessageHead& head, std::span<const char> bytes) noexcept;
   Connection::Sent send(std::uint64_t tsc, std::span<const char> bytes, int attached) noexcept;
   State after_full() noexcept;
 
@@ -103,9 +108,10 @@ class Sender {
   std::atomic<std::uint32_t> untagged_permille_{0};
   std::atomic<std::uint32_t> acknowledged_{0};  // last barrier; a futex word
 
-  // Of whoever pumps.
+  // Of the thread that pumps.
   Connection connection_;
   LiveSet live_;
+  LabelSets label_sets_;
   // What a new connection must be told before news: the arenas, then what is live, in order.
   bool up_to_date_ = false;
   LiveSet::Order told_ = 0;  // everything live before this order was told

@@ -6,7 +6,7 @@
 namespace tailor::agent {
 
 // Two or three plain stores. A sampler that comes between any two of them sees the state before or this one,
-// and nothing else. By whoever writes the thread's log.
+// and nothing else. By the writer of the thread's log.
 void say_state(tailor_slot& slot, const tailor_thread_state& state) noexcept;
 
 }  // namespace tailor::agent

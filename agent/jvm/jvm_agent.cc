@@ -79,7 +79,7 @@ std::string start(JNIEnv* env, jvmtiEnv* jvmti, const Program& program) {
   running->shipper = new Shipper(program.name, running->spark, [running] {
     if (g_running.load() == running) running->threads->look();
   });
-  if (running->spark) running->spark->set_shipper(running->shipper);
+  if (running->spark) running->spark->set_numbers(running->shipper);
   // Arguments may hold secrets: of the command line, the main class or the archive.
   const std::string main = program.command.substr(0, program.command.find(' '));
   const tailor_label labels[] = {{"application", "java"}, {"query", main.c_str()}};

@@ -16,13 +16,13 @@ class RunningRoles {
   using Operators = std::map<std::string, std::vector<std::uint32_t>>;
   struct Assignment {
     std::uint64_t query = 0;  // whose tasks run; 0: nobody's, or those of several
-    Operators roles;          // roles that are not here work for whoever calls their code
+    Operators roles;          // code of roles that are not here works for its callers
   };
 
   // A task of a stage of a query begins or ends. Query 0: it works for none.
   void begin(std::uint64_t query, std::int32_t stage) { ++running_[{query, stage}]; }
   void end(std::uint64_t query, std::int32_t stage);
-  // In tasks of the stage the role's code works for one of these operators; for whoever calls it if there is
+  // In tasks of the stage the role's code works for one of these operators; for its callers if there is
   // none.
   void set(std::uint64_t query, std::int32_t stage, const std::string& role,
            const std::vector<std::uint32_t>& operators);

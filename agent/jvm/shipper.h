@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "agent/jvm/code_cache.h"
+#include "agent/jvm/code_numbers.h"
 #include "agent/jvm/compiled_code.h"
 #include "agent/jvm/java_plan.h"
 #include "agent/jvm/nmethod.h"
-#include "agent/jvm/spark.h"
 
 namespace tailor::jvm {
 
@@ -36,16 +36,15 @@ struct GeneratedCode {
   std::string name;
 };
 
-// A code object that belongs to nobody, with its call frames.
-CodeBuilder nobodys_code(const CompiledCode& code);
+class Spark;
 
-class Shipper {
+class Shipper : public CodeNumbers {
  public:
   // `name` is that of the dictionary in reports. `each_second` is called on the shipper's thread about once a
   // second. With `spark` code of generated classes goes to the queries' dictionaries, and all other code is
-  // told of as working for whoever calls it.
+  // told of as working for its callers.
   Shipper(std::string name, Spark* spark, std::function<void()> each_second);
-  ~Shipper();
+  ~Shipper() override;
   Shipper(const Shipper&) = delete;
   Shipper& operator=(const Shipper&) = delete;
 
@@ -56,10 +55,8 @@ class Shipper {
   // So that stacks can be walked through it.
   void generated(const GeneratedCode& code, const NmethodReader& reader) const;
   bool shares_code() const { return spark_ != nullptr; }
-  // The agent will know code by another number. False: it is not there any more.
-  bool renumber(std::uint64_t base, std::uint64_t from, std::uint64_t to);
-  // It has been told so. False, and it is unloaded: the code went meanwhile.
-  bool confirm(std::uint64_t base, std::uint64_t id);
+  bool renumber(std::uint64_t base, std::uint64_t from, std::uint64_t to) override;
+  bool confirm(std::uint64_t base, std::uint64_t id) override;
 
   // Of the dictionary that code goes to first; as a rule it stays the only one.
   std::uint64_t first_plan() const { return first_plan_; }

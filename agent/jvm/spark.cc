@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "agent/jvm/shipper.h"
+#include "agent/jvm/shared_code.h"
 #include "agent/jvm/tsc.h"
 
 namespace tailor::jvm {
@@ -167,10 +167,10 @@ void Spark::move_home(Unit& unit, std::shared_ptr<Query> home) {
   for (auto& [id, code] : unit.code) {
     const std::uint64_t next = tailor_code_new();
     CodeBuilder builder = unit.home->plan.code(code, unit.generated);
-    if (!builder || !shipper_->renumber(code.base, id, next)) continue;
+    if (!builder || !numbers_->renumber(code.base, id, next)) continue;
     tailor_code_unload(id);
     tailor_code_builder_load_since(builder.get(), next, now);
-    if (!shipper_->confirm(code.base, next)) continue;
+    if (!numbers_->confirm(code.base, next)) continue;
     code.id = next;
     moved.emplace(next, std::move(code));
   }
@@ -291,10 +291,10 @@ CodeBuilder Spark::mixed_builder(const CompiledCode& code) const {
 void Spark::reload_mixed(std::uint64_t id, CompiledCode code, std::uint64_t now) {
   const std::uint64_t next = tailor_code_new();
   CodeBuilder builder = mixed_builder(code);
-  if (!builder || !shipper_->renumber(code.base, id, next)) return;
+  if (!builder || !numbers_->renumber(code.base, id, next)) return;
   tailor_code_unload(id);
   tailor_code_builder_load_since(builder.get(), next, now);
-  if (!shipper_->confirm(code.base, next)) return;
+  if (!numbers_->confirm(code.base, next)) return;
   code.id = next;
   mixed_code_.emplace(next, std::move(code));
 }

@@ -19,13 +19,12 @@
 #include <utility>
 #include <vector>
 
+#include "agent/jvm/code_numbers.h"
 #include "agent/jvm/compiled_code.h"
 #include "agent/jvm/query_plan.h"
 #include "agent/jvm/running_roles.h"
 
 namespace tailor::jvm {
-
-class Shipper;
 
 // Any thread.
 class Spark {
@@ -33,7 +32,7 @@ class Spark {
   Spark();
 
   // Takes the numbers that code objects get when they change their query.
-  void set_shipper(Shipper* shipper) { shipper_ = shipper; }
+  void set_numbers(CodeNumbers* numbers) { numbers_ = numbers; }
 
   // A source was compiled. The same source gives the same unit again: Spark compiles it in the driver, and
   // with another class loader in a task.
@@ -59,7 +58,7 @@ class Spark {
   void end_query(std::uint64_t query, const std::string& error);
 
   // In tasks of the stage, code of the role works for one of these operators, which have no generated code;
-  // for whoever calls it if there is none.
+  // for its callers if there is none.
   void set_role(std::uint64_t query, std::int32_t stage, const std::string& role,
                 const std::vector<std::uint32_t>& operators);
 
@@ -124,7 +123,7 @@ class Spark {
   // Components of a task's time outside of generated code, and before that, while it makes objects of what it
   // is to run.
   const std::uint32_t outside_, starting_;
-  Shipper* shipper_ = nullptr;
+  CodeNumbers* numbers_ = nullptr;
   mutable std::mutex mutex_;                                 // guards what follows
   std::map<std::uint64_t, std::shared_ptr<Query>> queries_;  // that run
   std::map<std::uint64_t, Unit> units_;

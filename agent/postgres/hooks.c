@@ -16,6 +16,7 @@
 #include "tcop/utility.h"
 #include "utils/memutils.h"
 
+#include "command.h"
 #include "describe.h"
 #include "last_execution.h"
 #include "objects.h"
@@ -77,6 +78,16 @@ static TailorQuery* new_query(EState* estate) {
   return &only;
 }
 
+/* False: the daemon's operator wants to know what tags cost, and this execution was drawn to have none. It
+ * has no wrappers then, and call stacks tell its nodes. What the slot says where no node runs stays: that
+ * costs a few stores an execution. */
+static bool may_wrap(const TailorQuery* open) {
+#ifdef TAILOR_TWIN_KEEPS_TAGS
+  return true;
+#endif
+  return open->run == 0 || tailor_execution_tag_strategy(open->run) != TAILOR_TAGS_NONE;
+}
+
 static void open_query(QueryDesc* query, uint64 now) {
   TailorPiece piece = tailor_piece_of(query);
   TailorPlan* plan = tailor_plan_of(query, &piece, now);
@@ -94,7 +105,7 @@ static void open_query(QueryDesc* query, uint64 now) {
   MemoryContextRegisterResetCallback(query->estate->es_query_cxt, &open->at_end);
   tailor_run_begin(open, query, now);
   open->objects = tailor_objects_new(open, open == &only);
-  tailor_take_nodes(open, query, tailor_wraps(plan));
+  tailor_take_nodes(open, query, may_wrap(open) && tailor_wraps(plan));
 }
 
 static void start(QueryDesc* query, int flags) {
@@ -165,10 +176,10 @@ typedef struct {
 } Before;
 
 /* The tag of a short run names its plan, of which one execution runs. Others have marks too: of their plan
- * more executions may run, and reports show when each did. So have those below a node, as the log says
- * already that the thread works for another. */
+ * more executions may run, and reports show when each did. So have those below a node or a command, as the
+ * log says already that the thread works for another. */
 static bool has_marks(const TailorQuery* open) {
-  return !open->shared || depth > 0;
+  return !open->shared || depth > 0 || tailor_command_runs();
 }
 
 static Before enter(TailorQuery* open, uint64_t tag) {
@@ -334,6 +345,11 @@ static void utility(PlannedStmt* statement, const char* text, bool read_only, Pr
                             completion);
 }
 
+/* COPY counts rows. */
+static uint64 rows_of_command(const PlannedStmt* statement, const QueryCompletion* completion) {
+  return completion && IsA(statement->utilityStmt, CopyStmt) ? completion->nprocessed : UINT64_MAX;
+}
+
 static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
                        ProcessUtilityContext context, ParamListInfo parameters, QueryEnvironment* environment,
                        DestReceiver* receiver, QueryCompletion* completion) {
@@ -348,14 +364,18 @@ static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
   uint64_t before = tailor_utility_begin();
   TailorUtility own = {statement, text};
   const TailorUtility* around = tailor_utility;
+  volatile bool told = false, failed = true;
   tailor_utility = &own;
   PG_TRY();
   {
+    told = tailor_command_begin(&own);
     utility(statement, text, read_only, context, parameters, environment, receiver, completion);
+    failed = false;
   }
   PG_FINALLY();
   {
     tailor_utility = around;
+    if (told) tailor_command_end(failed ? UINT64_MAX : rows_of_command(statement, completion), failed);
     tailor_utility_end(before);
   }
   PG_END_TRY();

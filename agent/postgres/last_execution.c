@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tailor_last_execution(): what `tailor report` is to be asked for. tailor_last_plan(): its plan.
+ * history.c asks tailord what it knows of it.
  *
  * A statement may run as another user than the one who asks: that is how procedures with SECURITY DEFINER
  * work. Then the plan and its rows are of tables that the one who asks may not read.
@@ -19,13 +20,19 @@
 #include "plan.h"
 
 static uint64_t last = 0;
-static const TailorPlan* plan_of_last = NULL;
+static TailorPlan* plan_of_last = NULL;
 static Oid user_of_last = InvalidOid;
 
-void tailor_remember_run(uint64_t run, const TailorPlan* plan) {
+void tailor_remember_run(uint64_t run, TailorPlan* plan) {
   last = run;
   plan_of_last = plan;
   user_of_last = plan->user;
+}
+
+void tailor_remember_command(uint64_t run, Oid user) {
+  last = run;
+  plan_of_last = NULL;
+  user_of_last = user;
 }
 
 void tailor_forget_run(void) {
@@ -50,6 +57,12 @@ static bool may_see_last(void) {
                    errdetail("What Tailor keeps of it is shown to that user, to superusers and to members "
                              "of pg_read_all_stats.")));
   return false;
+}
+
+uint64_t tailor_last_run(TailorPlan** plan) {
+  if (last == 0 || !may_see_last()) return 0;
+  *plan = plan_of_last;
+  return last;
 }
 
 PG_FUNCTION_INFO_V1(tailor_pg_last_execution);

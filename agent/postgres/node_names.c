@@ -7,6 +7,7 @@
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "parser/parsetree.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 static const char* join_name(PlanState* node, const char* inner, const char* stem) {
@@ -167,7 +168,7 @@ Oid tailor_index_of(PlanState* node) {
 static void add_index(Oid index, const char* word, ScanDirection direction, StringInfo out) {
   const char* name = get_rel_name(index);
   if (ScanDirectionIsBackward(direction)) appendStringInfoString(out, " Backward");
-  if (name) appendStringInfo(out, " %s %s", word, name);
+  if (name) appendStringInfo(out, " %s %s", word, quote_identifier(name));
 }
 
 static void add_indexes(Plan* plan, StringInfo out) {
@@ -252,6 +253,7 @@ void tailor_node_name(PlanState* node, StringInfo out) {
   const char* name = name_of_target(entry);
   const char* alias = entry->eref ? entry->eref->aliasname : NULL;
   if (!name && !alias) return;
-  appendStringInfo(out, " on %s", name ? name : alias);
-  if (name && alias && strcmp(name, alias) != 0) appendStringInfo(out, " %s", alias);
+  /* As EXPLAIN quotes them. So a number in a name is no literal for who looks for literals. */
+  appendStringInfo(out, " on %s", quote_identifier(name ? name : alias));
+  if (name && alias && strcmp(name, alias) != 0) appendStringInfo(out, " %s", quote_identifier(alias));
 }

@@ -61,6 +61,11 @@ uint64_t tailor_utility_begin(void) {
   return before;
 }
 
+void tailor_utility_is(uint64_t tag) {
+  outermost = tag;
+  *tailor_slot = tag;
+}
+
 void tailor_utility_end(uint64_t before) {
   outermost = before;
   *tailor_slot = before;

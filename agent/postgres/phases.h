@@ -46,6 +46,8 @@ static inline void tailor_phase_end(uint64_t before) {
 void tailor_phases_aborted(void);
 /* A utility command runs, or has ended: what it said before. It may catch errors. */
 uint64_t tailor_utility_begin(void);
+/* The command that has begun is named by this tag, instead of the phase. */
+void tailor_utility_is(uint64_t tag);
 void tailor_utility_end(uint64_t before);
 
 #pragma GCC visibility pop

@@ -12,11 +12,11 @@
 
 #include "describe.h"
 #include "last_execution.h"
-#include "node_names.h"
 #include "phases.h"
 #include "plan.h"
 #include "runs.h"
 #include "session.h"
+#include "shape.h"
 #include "statement.h"
 #include "walk.h"
 
@@ -36,44 +36,6 @@ typedef struct {
 static HTAB* known = NULL;
 static MemoryContext memory = NULL;
 static dlist_head by_use = DLIST_STATIC_INIT(by_use);
-
-/* ---- What tells plans of one statement apart
- * --------------------------------------------------------------- */
-
-typedef struct {
-  uint64 hash;
-  int node_ids;
-} Shape;
-
-static uint32 detail_of(PlanState* node) {
-  switch (nodeTag(node->plan)) {
-    case T_Agg:
-      return (uint32)((Agg*)node->plan)->aggstrategy << 8 | (uint32)((Agg*)node->plan)->aggsplit;
-    case T_NestLoop:
-    case T_MergeJoin:
-    case T_HashJoin:
-      return (uint32)((Join*)node->plan)->jointype;
-    default:
-      return tailor_index_of(node);
-  }
-}
-
-/* Both factors are odd and have bits all over; each word of a plan passes both. */
-static uint64 mixed(uint64 hash, uint64 word) {
-  hash = (hash ^ word) * UINT64CONST(0x9E3779B97F4A7C15);
-  hash = (hash ^ hash >> 29) * UINT64CONST(0xBF58476D1CE4E5B9);
-  return hash ^ hash >> 32;
-}
-
-static void add_to_shape(PlanState* node, PlanState* parent, void* context) {
-  Shape* shape = context;
-  uint64 kind = (uint64)nodeTag(node->plan) << 1 | node->plan->parallel_aware;
-  uint64 place = parent ? (uint64)parent->plan->plan_node_id + 1 : 0;
-  uint64 words[3] = {kind << 32 | (uint32)node->plan->plan_node_id,
-                     (uint64)tailor_relation_of(node) << 32 | detail_of(node), place};
-  for (int i = 0; i < lengthof(words); i++) shape->hash = mixed(shape->hash, words[i]);
-  shape->node_ids = Max(shape->node_ids, node->plan->plan_node_id + 1);
-}
 
 /* ---- The plans that were told
  * ------------------------------------------------------------------------------ */
@@ -201,8 +163,7 @@ static void end_old_shared_runs(uint64 now) {
 
 TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece, uint64 now) {
   uint64 query_id = (uint64)query->plannedstmt->queryId;
-  Shape shape = {hash_of_text(query_id, piece), 0};
-  tailor_walk(query, add_to_shape, &shape);
+  TailorShape shape = tailor_shape_of(query, hash_of_text(query_id, piece));
   PlanKey key = {query_id, shape.hash, GetUserId()};
   if (!known) prepare();
   end_old_shared_runs(now);

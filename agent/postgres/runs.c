@@ -79,14 +79,13 @@ static void add_leader(Labels* labels) {
   if (MyProc->lockGroupLeader) add(labels, "leader_pid", psprintf("%d", MyProc->lockGroupLeader->pid));
 }
 
-static Labels labels_of(QueryDesc* query, const TailorTrace* trace, bool shared) {
+static Labels labels_of(uint64 query_id, const TailorTrace* trace, bool shared) {
   Labels labels = {.count = 0};
   add(&labels, "database", database());
   add(&labels, "user", user());
   add(&labels, "application", application_name ? tailor_utf8(application_name) : NULL);
   add(&labels, "client", client());
-  if (query->plannedstmt->queryId)
-    add(&labels, "query_id", psprintf(INT64_FORMAT, (int64)query->plannedstmt->queryId));
+  if (query_id) add(&labels, "query_id", psprintf(INT64_FORMAT, (int64)query_id));
   if (trace) {
     add(&labels, "trace_id", trace->id);
     add(&labels, "span_id", trace->span);
@@ -141,7 +140,7 @@ static void begin_shared(TailorPlan* plan, QueryDesc* query, uint64 now) {
   if (plan->shared_run && (plan->shared_labels != said || now - plan->shared_since > TAILOR_SHARED_CYCLES))
     tailor_shared_run_end(plan);
   if (plan->shared_run) return;
-  Labels labels = labels_of(query, NULL, true);
+  Labels labels = labels_of((uint64)query->plannedstmt->queryId, NULL, true);
   plan->shared_run = tailor_execution_begin(plan->ids.id, labels.label, labels.count);
   plan->shared_labels = said;
   plan->shared_since = now;
@@ -180,7 +179,7 @@ void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now) {
     open->run = open->plan->shared_run;
     return;
   }
-  Labels labels = labels_of(query, traced ? &trace : NULL, false);
+  Labels labels = labels_of((uint64)query->plannedstmt->queryId, traced ? &trace : NULL, false);
   open->run = tailor_execution_begin(open->plan->ids.id, labels.label, labels.count);
   if (parallel && !IsInParallelMode()) tell_workers(open, query);
   tailor_session_pump();
@@ -202,4 +201,13 @@ void tailor_run_end(TailorQuery* open, uint64 rows, const char* error) {
   }
   tailor_execution_end(open->run, rows, error);
   tailor_session_pump();
+}
+
+uint64_t tailor_command_run_begin(uint64_t plan, uint64 query_id, const TailorPiece* piece) {
+  TailorTrace trace;
+  bool traced = tailor_trace_of(piece, &trace);
+  Labels labels = labels_of(query_id, traced ? &trace : NULL, false);
+  uint64_t run = tailor_execution_begin(plan, labels.label, labels.count);
+  tailor_session_pump();
+  return run;
 }

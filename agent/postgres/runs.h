@@ -17,6 +17,8 @@
 void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now);
 /* It ended; `error` NULL: in success. */
 void tailor_run_end(TailorQuery* open, uint64 rows, const char* error);
+/* Begins the execution of a command whose plan was told. 0: there is no agent. */
+uint64_t tailor_command_run_begin(uint64_t plan, uint64 query_id, const TailorPiece* piece);
 /* Ends what short runs of the plan share. */
 void tailor_shared_run_end(TailorPlan* plan);
 

@@ -93,6 +93,7 @@ static void start_session(void) {
     return;
   }
   state = RUNNING;
+  (void)tailor_execution_tag_strategy(0); /* we ask, from the first execution on */
   tailor_use_slot(tailor_thread_slot());
   declare_components();
   tailor_declare_phases();

@@ -20,7 +20,10 @@ int tailor_rows_every = 100;
 double tailor_most_overhead = 2;
 int tailor_short_run_ms = 10;
 int tailor_query_text = TAILOR_TEXT_NORMALIZED;
+bool tailor_watch_locks = false;
+bool tailor_conditions = false;
 char* tailor_socket = NULL;
+char* tailor_http_socket = NULL;
 char* tailor_leader = NULL;
 
 static const struct config_enum_entry kTexts[] = {{"off", TAILOR_TEXT_OFF, false},
@@ -70,11 +73,21 @@ void tailor_define_settings(void) {
       "tailor.query_text", "Which text of a statement Tailor is told.",
       "\"off\": none; \"normalized\": without literals and comments; \"full\": all of it.",
       &tailor_query_text, TAILOR_TEXT_NORMALIZED, kTexts, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomBoolVariable("tailor.watch_locks",
+                           "Starts a process that tells Tailor who holds the locks that backends wait for.",
+                           "It counts when the server starts, and only in shared_preload_libraries.",
+                           &tailor_watch_locks, false, PGC_SIGHUP, 0, NULL, NULL, NULL);
+  DefineCustomBoolVariable("tailor.conditions", "Tells the conditions of nodes, as EXPLAIN prints them.",
+                           "Their literals are treated as those of statements: see tailor.query_text.",
+                           &tailor_conditions, false, PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomStringVariable(
       "tailor.socket", "The socket on which tailord listens for engines.",
       "Empty: TAILOR_SOCKET in the server's environment, else /run/tailor/agent.sock. It "
       "counts until the session's first measured statement.",
       &tailor_socket, "", PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomStringVariable(
+      "tailor.http_socket", "The UNIX socket of tailord's HTTP interface, which tailor_top() and others ask.",
+      "Empty: /run/tailor/http.sock.", &tailor_http_socket, "", PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomStringVariable(
       "tailor.leader", "The execution that a parallel worker works for.",
       "The leader sets it. Others have no use for it.", &tailor_leader, "", PGC_USERSET,

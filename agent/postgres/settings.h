@@ -16,8 +16,11 @@ extern int tailor_rows_every;       /* one of this many executions counts its ac
 extern double tailor_most_overhead; /* %: of a plan's time, by its wrappers */
 extern int tailor_short_run_ms;     /* runs of a plan that took less share one execution */
 extern int tailor_query_text;       /* TailorText */
+extern bool tailor_conditions;      /* conditions of nodes are told */
 extern char* tailor_socket;
-extern char* tailor_leader; /* TailorLeader as text, for workers */
+extern bool tailor_watch_locks;  /* when the server starts, a process that looks who holds locks */
+extern char* tailor_http_socket; /* where SQL functions ask tailord */
+extern char* tailor_leader;      /* TailorLeader as text, for workers */
 
 void tailor_define_settings(void);
 

@@ -51,13 +51,9 @@ static TailorPiece piece_of_leader(const char* text, const TailorLeader* leader)
   return piece;
 }
 
-TailorPiece tailor_piece_of(const QueryDesc* query) {
-  TailorLeader leader;
-  TailorPiece piece = {query->sourceText, -1};
-  if (!piece.text) return piece;
-  if (tailor_leader_of_worker(&leader)) return piece_of_leader(piece.text, &leader);
-  const PlannedStmt* statement = query->plannedstmt;
-  if (!has_place(statement) && has_text_of_utility(piece.text)) statement = tailor_utility->statement;
+/* The part of a message that is this statement, without the white space in front of it. */
+static TailorPiece piece_in(const char* text, const PlannedStmt* statement) {
+  TailorPiece piece = {text, -1};
   if (has_place(statement)) {
     piece.text += statement->stmt_location;
     if (statement->stmt_len > 0) piece.length = statement->stmt_len;
@@ -67,6 +63,20 @@ TailorPiece tailor_piece_of(const QueryDesc* query) {
     if (piece.length > 0) piece.length--;
   }
   return piece;
+}
+
+TailorPiece tailor_piece_of(const QueryDesc* query) {
+  TailorLeader leader;
+  const char* text = query->sourceText;
+  if (!text) return (TailorPiece){NULL, -1};
+  if (tailor_leader_of_worker(&leader)) return piece_of_leader(text, &leader);
+  const PlannedStmt* statement = query->plannedstmt;
+  if (!has_place(statement) && has_text_of_utility(text)) statement = tailor_utility->statement;
+  return piece_in(text, statement);
+}
+
+TailorPiece tailor_piece_of_utility(const TailorUtility* utility) {
+  return utility->text ? piece_in(utility->text, utility->statement) : (TailorPiece){NULL, -1};
 }
 
 /* How long it is, `limit` at most and no half character. */

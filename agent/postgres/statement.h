@@ -25,6 +25,8 @@ typedef struct {
   const char* text;
 } TailorUtility;
 
+TailorPiece tailor_piece_of_utility(const TailorUtility* utility);
+
 /* The innermost one; NULL: none. */
 extern const TailorUtility* tailor_utility;
 

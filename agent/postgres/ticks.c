@@ -19,7 +19,7 @@ typedef struct {
   uint64 cycles, ns;
 } Look;
 
-static Look first = {0, 0};
+static Look first_look = {0, 0};
 
 static uint64 clock_ns(void) {
   struct timespec now;
@@ -43,11 +43,11 @@ static Look look(void) {
 }
 
 void tailor_ticks_begin(void) {
-  if (first.ns == 0) first = look();
+  if (first_look.ns == 0) first_look = look();
 }
 
 double tailor_ns_per_cycle(void) {
   Look now = look();
-  if (first.ns == 0 || now.cycles <= first.cycles || now.ns <= first.ns) return 0;
-  return (double)(now.ns - first.ns) / (double)(now.cycles - first.cycles);
+  if (first_look.ns == 0 || now.cycles <= first_look.cycles || now.ns <= first_look.ns) return 0;
+  return (double)(now.ns - first_look.ns) / (double)(now.cycles - first_look.cycles);
 }

@@ -32,14 +32,19 @@ void tailor_walk(QueryDesc* query, TailorVisit visit, void* context) {
   walk_node(query->planstate, &walk);
 }
 
-const char* tailor_subplan_name(PlanState* node, PlanState* parent) {
+SubPlan* tailor_subplan(PlanState* node, PlanState* parent) {
   List* lists[] = {parent->initPlan, parent->subPlan};
   for (int i = 0; i < lengthof(lists); i++) {
     ListCell* cell;
     foreach (cell, lists[i]) {
       SubPlanState* sub = lfirst_node(SubPlanState, cell);
-      if (sub->planstate == node) return sub->subplan->plan_name;
+      if (sub->planstate == node) return sub->subplan;
     }
   }
   return NULL;
+}
+
+const char* tailor_subplan_name(PlanState* node, PlanState* parent) {
+  const SubPlan* subplan = tailor_subplan(node, parent);
+  return subplan ? subplan->plan_name : NULL;
 }

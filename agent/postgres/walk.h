@@ -15,6 +15,8 @@
 typedef void (*TailorVisit)(PlanState* node, PlanState* parent, void* context);
 void tailor_walk(QueryDesc* query, TailorVisit visit, void* context);
 
+/* By which `parent` calls the node; NULL: it is an input. */
+SubPlan* tailor_subplan(PlanState* node, PlanState* parent);
 /* "SubPlan 1", "InitPlan 2 (returns $1)", "CTE x": NULL for an input of `parent`. */
 const char* tailor_subplan_name(PlanState* node, PlanState* parent);
 

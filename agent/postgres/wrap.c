@@ -5,7 +5,7 @@
  * server's own function stays in ExecProcNodeReal.
  *
  * An error jumps over wrappers. Every ExecProcNode runs below an ExecutorRun or ExecutorFinish of its own
- * query, so these put back the slot (hooks.c), and whoever catches the error runs above them.
+ * query, so these put back the slot (hooks.c), and the catcher of the error runs above them.
  *
  * Static children. Three kinds of nodes run without a wrapper of their own:
  *   - Hash: the server calls it by another way (MultiExecProcNode);

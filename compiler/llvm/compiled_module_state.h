@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "compiler/llvm/code_capture.h"
-#include "compiler/llvm/jit.h"
+#include "compiler/llvm/compiled_module.h"
 
 namespace tailor::jit {
 

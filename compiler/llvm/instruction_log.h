@@ -18,7 +18,7 @@ using OwnerMap = llvm::DenseMap<const llvm::Instruction*, tagging::Link>;
 
 // Remembers the owners of instructions that have no number yet: numbers follow the order of the finished
 // module, so that they are the lines of its listing. Erased instructions leave stale entries, which nobody
-// looks up: whoever inserts at the same address through a tracked builder replaces them.
+// looks up: an instruction that a tracked builder inserts at the same address replaces them.
 // Not thread-safe.
 class InstructionLog : public DeprecatedInstructionNames<InstructionLog> {
  public:

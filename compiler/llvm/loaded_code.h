@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/llvm/jit.h"
+#include "compiler/llvm/compile_options.h"
 #include "proto/base/ids.h"
 #include "tailor/v1/dictionary.pb.h"
 

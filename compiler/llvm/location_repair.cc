@@ -284,7 +284,7 @@ bool LocationRepair::writes_register(const llvm::MachineOperand& operand) {
   return operand.isReg() && operand.isDef() && !operand.isDead() && operand.getReg().isPhysical();
 }
 
-// Without optimisation every value is spilled, by whoever made it.
+// Without optimisation every value is spilled, by its maker.
 bool LocationRepair::follows_slots() const {
   return function_->getTarget().getOptLevel() != CodeGenLevel::None;
 }
@@ -318,7 +318,7 @@ Link LocationRepair::from_slot_writer(std::size_t at) const {
   return Link();
 }
 
-// The value is made for whoever reads it.
+// The value is made for its reader.
 Link LocationRepair::from_reader(const Block& block, std::size_t at) const {
   if (instructions_[at].instruction->isCall()) return Link();
   if (Link link = from_slot_reader(block, at, Readers::kFirst); !link.none()) return link;

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "compiler/llvm/jit.h"
+#include "compiler/llvm/compile_options.h"
 #include "compiler/llvm/native_lineage.h"
 #include "compiler/llvm/sealed_module_state.h"
 

@@ -10,7 +10,7 @@
 
 #include <random>
 
-#include "compiler/llvm/jit.h"
+#include "compiler/llvm/compile_options.h"
 #include "compiler/llvm/location_repair.h"
 #include "compiler/llvm/stopwatch.h"
 

@@ -3,8 +3,11 @@
 
 #include <memory>
 
-#include "compiler/llvm/query_module.h"
+#include "compiler/llvm/instruction_log.h"
+#include "compiler/llvm/query_module_options.h"
 #include "compiler/llvm/sealed_module_state.h"
+#include "compiler/tagging/dictionary_builder.h"
+#include "proto/base/result.h"
 
 namespace tailor::jit {
 

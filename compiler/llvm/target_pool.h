@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/llvm/jit.h"
+#include "compiler/llvm/compile_options.h"
 #include "proto/base/result.h"
 
 namespace tailor::jit {

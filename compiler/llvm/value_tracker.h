@@ -59,7 +59,7 @@ class ValueTracker {
   ModuleLineage& lineage_;
   llvm::DILocalScope* scope_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();  // for callbacks that outlive this
-  // Also of handles that are free, so that whoever points to one can ask whose it is.
+  // Also of handles that are free, so that a holder of one can ask whose it is.
   llvm::SpecificBumpPtrAllocator<Handle> storage_;
   std::vector<Handle*> free_;
   llvm::DenseMap<const llvm::Instruction*, Handle*> handles_;

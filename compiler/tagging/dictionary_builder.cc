@@ -190,6 +190,8 @@ void DictionaryBuilder::build_level(const Level& level, tailor::v1::Level& out) 
         a->set_number(std::get<double>(attribute.value));
       }
     }
+    component->mutable_accesses()->Add(spec.accesses.begin(), spec.accesses.end());
+    if (spec.computation) *component->mutable_computation() = *spec.computation;
   }
   if (&level == levels_.data()) return;
   // Those behind the last that was recorded have no owner.

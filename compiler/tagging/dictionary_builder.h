@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -28,6 +29,8 @@ struct ComponentSpec {
   std::string kind = {};                 // "hash_join"
   std::vector<ComponentId> inputs = {};  // same level: what it consumes, in order
   std::vector<Attribute> attributes = {};
+  std::vector<tailor::v1::Access> accesses = {};  // what it does with memory
+  std::optional<tailor::v1::Computation> computation = {};
 };
 
 // As tailor_plan_new() gave it.

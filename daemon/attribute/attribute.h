@@ -84,7 +84,7 @@ struct Evidence {
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain,
                const process::ProcessState* process, profile::Attribution& attribution);
 
-// The same for whoever knows what the thread worked on then: process.context_at(sample.tid, sample.time).
+// The same for callers that know what the thread worked on then: process.context_at(sample.tid, sample.time).
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain,
                const process::ProcessState& process, const process::ThreadContext& context,
                profile::Attribution& attribution);

@@ -17,7 +17,7 @@ class CodePages {
   // Called with an address / 4096 for each page that now is one of them, or is not any more.
   using Tell = std::function<void(std::uint64_t page, bool is_one)>;
 
-  // Code at [begin, begin + size); `of_plan`: else it works for whoever calls it. Code of which it takes too
+  // Code at [begin, begin + size); `of_plan`: else it works for its callers. Code of which it takes too
   // many pages is left out: its samples bring a stack that they may not need.
   void add(CodeId id, std::uint64_t begin, std::uint64_t size, bool of_plan, const Tell& tell);
   void remove(CodeId id, const Tell& tell);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/bpf/recording.h"
+#include "daemon/bpf/suited_events.h"
 #include "daemon/capture/host/perf_recording.h"
 #include "daemon/capture/select/tag_ways.h"
 #include "daemon/os/host_files.h"
@@ -84,11 +85,6 @@ Opened perf_with_rows(os::Os& os, pid_t pid, CaptureOptions options) {
 }
 
 }  // namespace
-
-bool suits(const EventSpec& event) {
-  return capture::find_tag_row(event.mechanism, SampledBy::kBpf) != nullptr && !event.callchain &&
-         event.config != PERF_COUNT_SW_DUMMY;
-}
 
 void settle_stacks_for_perf(CaptureOptions& options) {
   if (options.stacks != capture::Stacks::kAdaptive) return;

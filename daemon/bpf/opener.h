@@ -17,10 +17,6 @@
 
 namespace tailor::bpf {
 
-// Whether a program can take the samples of this event (capture/tag_ways.h). Not where switches are sampled:
-// their call chain is perf's.
-bool suits(const capture::EventSpec& event);
-
 // Makes of adaptive stacks what perf can do instead, with a note: one with every sample of a timer of 5 kHz
 // at most, else none. Other options stay as they are. Pure.
 void settle_stacks_for_perf(capture::CaptureOptions& options);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/bpf/opener.h"
 #include "daemon/bpf/sample_encoder.h"
+#include "daemon/bpf/suited_events.h"
 #include "daemon/capture/decode/told_record.h"
 #include "daemon/capture/host/perf_recording.h"
 #include "daemon/capture/select/jitter.h"

@@ -1,4 +1,4 @@
-// For whoever converts many TSC values of which each lies near the one before it.
+// Converts many TSC values of which each lies near the one before it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The whole map from TSC to time: conversions in order, each from its from_tsc until the next begins. It
-// never decreases: whoever converts growing TSC values gets times that do not run backward.
+// never decreases: growing TSC values become times that do not run backward.
 //
 // Life: a clock::Model appends to its timeline as observations come in; a replay appends the conversions that
 // the journal kept and so gets the same times to the nanosecond. Not synchronised: threads other than the

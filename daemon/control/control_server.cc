@@ -30,7 +30,7 @@ Error failed(const std::string& what, const std::string& path) {
   return os_error(fmt::format("{} {}: {}", what, path, std::strerror(errno)), errno);
 }
 
-// Of who connected, whoever holds the socket now. Nobody, if the kernel does not say.
+// Of the process that connected, wherever the socket is now. Nobody, if the kernel does not say.
 Peer peer_of(int client) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
@@ -84,6 +84,8 @@ ControlServer::~ControlServer() {
     if (client.waits_for != nullptr) client.waits_for->stop()->cancel();
   }
   ::unlink(path_.c_str());
+  // Those that nobody has accepted are closed with it.
+  threads_.close(kOwner, std::move(listener_));
 }
 
 bool ControlServer::poll(int other_fd, int timeout_ms) {

@@ -11,7 +11,7 @@
 
 namespace tailor::control {
 
-// Shared by the server and whoever makes the reply, who may outlive the server. Any thread.
+// Shared by the server and the maker of the reply, who may outlive the server. Any thread.
 class LateReply {
  public:
   // `wake`: an eventfd that the server waits for.

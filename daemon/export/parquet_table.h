@@ -50,7 +50,7 @@ class ParquetTable {
   // For the cells of the next row.
   formats::ParquetWriter& row() { return *writer_; }
   void end_row() { note(writer_->end_row()); }
-  // Where something failed, so that whoever has many rows may stop.
+  // Where something failed, so that a caller with many rows may stop.
   bool failed() const { return !failed_.ok(); }
   Status finish() {
     if (!failed_.ok()) return failed_;

@@ -36,6 +36,9 @@ class AgentWords::Listening : public pipeline::Input {
   void on_agent_dropped(ProcessId process, std::uint64_t messages) override {
     to_->on_agent_dropped(process, messages);
   }
+  void on_agent_unsent(ProcessId process, std::uint64_t messages) override {
+    to_->on_agent_unsent(process, messages);
+  }
   void on_gone(const registration::PeerGone& event) override { to_->on_gone(event); }
   void on_capture_ended(const pipeline::CaptureEnded& /*event*/) override {}
   void on_process_ended(ProcessId process) override { to_->on_process_ended(process); }

@@ -240,6 +240,9 @@ Status deliver(const v1::JournalRecord& record, pipeline::Input& input) {
       input.on_agent_dropped(get_process(record.agent_dropped().process()),
                              record.agent_dropped().messages());
       return Ok{};
+    case v1::JournalRecord::kAgentUnsent:
+      input.on_agent_unsent(get_process(record.agent_unsent().process()), record.agent_unsent().messages());
+      return Ok{};
     case v1::JournalRecord::kKnownProcess:
       input.on_known_process(decode(record.known_process()));
       return Ok{};

@@ -133,6 +133,13 @@ void JournalWriter::on_agent_dropped(ProcessId process, std::uint64_t messages) 
   write();
 }
 
+void JournalWriter::on_agent_unsent(ProcessId process, std::uint64_t messages) {
+  v1::AgentDropped& out = *next().mutable_agent_unsent();
+  store::set_process(*out.mutable_process(), process);
+  out.set_messages(messages);
+  write();
+}
+
 void JournalWriter::on_gone(const registration::PeerGone& event) {
   v1::PeerGone& out = *next().mutable_gone();
   out.set_connection(event.connection);

@@ -101,6 +101,13 @@ void add_health(const v1::DaemonStatus& status, Families& out) {
               static_cast<double>(total.throttled()));
   out.counter("tailor_messages_rejected_total", "Messages of agents that made no sense.",
               static_cast<double>(total.messages_rejected()));
+  out.counter("tailor_agent_messages_dropped_total",
+              "Messages that agents dropped, as they say: their queues were full, for example.",
+              static_cast<double>(total.agent_dropped()));
+  // No counter: agents that connect again send them.
+  out.gauge("tailor_agent_messages_unsent",
+            "Messages that agents had not sent when their connection ended, and have not sent since.",
+            static_cast<double>(total.agent_unsent()));
   out.counter("tailor_agents_refused_total", "Agents whose connection was refused.",
               static_cast<double>(status.agents_refused()));
   out.counter("tailor_problems_total", "Problems that were logged.", static_cast<double>(status.problems()));
@@ -166,6 +173,9 @@ std::string exposition(const MeterReading& meter, const v1::DaemonStatus& status
               {{"result", "error"}});
   out.counter("tailor_execution_seconds_total", "Elapsed time of executions that ended.",
               meter.execution_seconds);
+  out.counter("tailor_executions_untimed_total",
+              "Executions that ended and are in no elapsed time: they add up runs, not known how many.",
+              static_cast<double>(meter.untimed));
   out.counter("tailor_executions_drawn_total", "Executions that ended and were sampled.",
               static_cast<double>(meter.drawn));
   out.gauge("tailor_executions_drawn_ratio",

@@ -165,6 +165,7 @@ class OperatorMeter::Books {
         failed_,           execution_seconds_};
     out.on_cpu_seconds = operators_.sum() + components_.sum() + unattributed_.sum();
     out.drawn = drawn_;
+    out.untimed = untimed_;
     out.drawn_share = 1 / scale_;
     out.on_cpu_variance = variance_;
     out.plan_changes = plan_changes_.read();
@@ -236,6 +237,7 @@ class OperatorMeter::Books {
     if (execution.drawn) profile::add_bounded(drawn_, count);
     profile::add_bounded(failed_, profile::failed_runs_of(execution));
     execution_seconds_ += static_cast<double>(profile::run_times_of(execution).sum) * kNs;
+    if (profile::is_untimed(execution)) profile::add_bounded(untimed_, count);
   }
 
   // A query that runs by another plan than the time before.
@@ -328,7 +330,7 @@ class OperatorMeter::Books {
   Shelf<Identity, Run> leaders_{2u << 20};                                // of no process
   Shelf<std::string, std::uint64_t> shapes_{1u << 20};                    // of no process: by fingerprint
   SeriesTable operators_, components_, unattributed_, off_cpu_, plan_changes_;
-  std::uint64_t executions_ = 0, failed_ = 0, drawn_ = 0;
+  std::uint64_t executions_ = 0, failed_ = 0, drawn_ = 0, untimed_ = 0;
   double variance_ = 0;
   std::map<std::string, double> by_kind_;
   double execution_seconds_ = 0;

@@ -17,7 +17,7 @@
 #include "daemon/metrics/series_table.h"
 #include "daemon/profile/cell_sums.h"
 #include "daemon/profile/draw.h"
-#include "daemon/profile/sink.h"
+#include "daemon/profile/ignoring_sink.h"
 #include "daemon/query/load/plan_model.h"
 
 namespace tailor::metrics {
@@ -35,6 +35,8 @@ struct MeterReading {
   double execution_seconds = 0;                              // elapsed, of these
   std::uint64_t drawn = 0;  // of the executions that ended: those that were sampled
   double drawn_share = 1;   // of the executions, that is to be sampled
+  // Of the executions that ended: those whose elapsed time is not known (profile::is_untimed).
+  std::uint64_t untimed = 0;
   // Executions whose plan is another one than that of the execution of the query before: fingerprint, query.
   std::vector<std::pair<LabelValues, double>> plan_changes;
   double on_cpu_variance = 0;  // of on_cpu_seconds, by which executions are drawn; seconds squared
@@ -44,7 +46,7 @@ struct MeterReading {
 
 // The calls of the sink come from the control thread and cost it an addition per sample and a copy of what is
 // news; a thread of the meter's own makes sense of them. read(): any thread.
-class OperatorMeter : public profile::ProfileSink {
+class OperatorMeter : public profile::IgnoringSink {
  public:
   explicit OperatorMeter(SeriesTable::Options options = {});
   ~OperatorMeter() override;
@@ -55,20 +57,13 @@ class OperatorMeter : public profile::ProfileSink {
   MeterReading read();
 
   void on_recording(const profile::RecordingInfo& info) override;
-  void on_process(const profile::ProcessRecord&) override {}
-  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
-  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
   void on_shared_plan(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::Plan> plan) override;
   void on_shared_code(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::CodeObject> code) override;
-  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
   void on_execution(const profile::ExecutionRecord& execution) override;
   void on_samples(std::span<const profile::SampleRecord> samples) override;
-  void on_activity(std::span<const profile::ActivityRecord>) override {}
-  void on_accounting(const profile::Accounting&) override {}
-  void on_watermark(TimeNs) override {}
 
  private:
   struct News {

@@ -35,7 +35,7 @@ class UserThreads::State : public std::enable_shared_from_this<State> {
  private:
   struct User {
     std::deque<Work> waiting;
-    bool is_served = false;  // a thread works for him
+    bool is_served = false;  // a thread works for the user
   };
   using Users = std::map<std::uint32_t, User>;
 

@@ -1,5 +1,5 @@
 // Threads for work that a stranger can delay: a file of FUSE waits for its server, a socket for its peer. At
-// most one of them works for a user at a time, so that who makes his thread wait delays nobody else.
+// most one of them works for a user at a time, so a user who makes it wait delays nobody else.
 #pragma once
 
 #include <cstddef>

@@ -58,6 +58,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   entry.uid = event.uid;
   entry.record.uid = event.uid;
   entry.agent_instance = event.hello.instance();
+  if (!registration::speaks_for_another(event.connection)) entry.begin_counts();
   entry.settled = kTimeMin;
   entry.record.engine_name = event.hello.engine_name();
   entry.record.engine_version = event.hello.engine_version();
@@ -65,6 +66,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   entry.record.tag_key = event.hello.tag_key();
   entry.record.tag_strategy = static_cast<std::uint32_t>(event.hello.tag_strategy());
   entry.state.set_tags_in_memory(event.hello.tag_strategy() == v1::TAGS_MEMORY_SLOT);
+  if (!registration::speaks_for_another(event.connection)) lock_waits_.met(entry, event.hello.pid());
   if (entry.record.first_seen == 0) entry.record.first_seen = time;
   tell_process(entry);
 }
@@ -274,7 +276,10 @@ Status AgentMessages::take(const Said& said, const v1::AgentMessage& message) {
     case v1::AgentMessage::kNotice:
       take_notice(said, message.notice());
       return Ok{};
-    case v1::AgentMessage::kBarrier:  // answered by whoever holds the socket
+    case v1::AgentMessage::kBlocked:
+      take_blocked(said, message.blocked());
+      return Ok{};
+    case v1::AgentMessage::kBarrier:  // answered by the owner of the socket
     case v1::AgentMessage::kGoodbye:  // the end of the connection follows
       return Ok{};
     default:
@@ -411,6 +416,7 @@ Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& en
   record.rows = record.rows_known ? end.result_rows() : 0;
   record.error = end.error();
   Status added = take_added_runs(end, record);
+  end_blockers(found.mapped());
   sink_.on_execution(record);
   said.entry.said_again.erase(end.handle());
   return added;
@@ -462,6 +468,12 @@ void AgentMessages::take_notice(const Said& said, const v1::Notice& notice) {
   problems_.add(said.entry.id(), "its agent says: " + notice.text());
 }
 
+void AgentMessages::take_blocked(const Said& said, const v1::Blocked& blocked) {
+  const TimeNs since = timeline_.to_ns(blocked.since_tsc());
+  const RunningExecution* execution = lock_waits_.take(said.entry, said.time, since, blocked);
+  if (execution != nullptr) sink_.on_execution(execution->record);
+}
+
 void AgentMessages::stop_agent(ProcessEntry& entry, TimeNs time, const char* why) {
   tell_unloads(entry, entry.state.stop_agent(time), time);
   end_running(entry, time, why, true);
@@ -507,6 +519,7 @@ void AgentMessages::end_running(ProcessEntry& entry, TimeNs time, const char* wh
     entry.untagged.end(it->first, record.end);
     record.rows_known = false;
     if (!over) record.error = why;
+    end_blockers(it->second);
     sink_.on_execution(record);
     it = entry.running.erase(it);
   }
@@ -518,6 +531,7 @@ void AgentMessages::tell_unloads(const ProcessEntry& entry, const std::vector<Co
 }
 
 void AgentMessages::tell_process(ProcessEntry& entry) {
+  entry.untold_parents.tell(sink_);
   sink_.on_process(entry.record);
   entry.record_changed = false;
 }

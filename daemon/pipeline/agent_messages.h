@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/clock/timeline.h"
+#include "daemon/pipeline/lock_waits.h"
 #include "daemon/pipeline/problems.h"
 #include "daemon/pipeline/process_table.h"
 #include "daemon/pipeline/shares.h"
@@ -96,6 +97,7 @@ class AgentMessages {
   Status take_region_kind(const Said& said, const v1::RegionKind& kind);
   Status take_wait_names(const Said& said, const v1::WaitNames& names);
   void take_notice(const Said& said, const v1::Notice& notice);
+  void take_blocked(const Said& said, const v1::Blocked& blocked);
   void stop_agent(ProcessEntry& entry, TimeNs time, const char* why);
   void end_resync(ProcessEntry& entry);
   static void note_work(ProcessEntry& entry, const tailor_log_record& mark, TimeNs time);
@@ -120,6 +122,7 @@ class AgentMessages {
   std::map<std::string, std::uint64_t> refused_;
   std::vector<Limited> limited_;
   WaitNames waits_;
+  LockWaits lock_waits_{table_};
 };
 
 }  // namespace tailor::pipeline

@@ -76,6 +76,8 @@ class Input {
   virtual void on_rejected(const registration::PeerRejected& event) = 0;
   // Messages that the agent itself dropped, since it started.
   virtual void on_agent_dropped(ProcessId process, std::uint64_t messages) = 0;
+  // Messages that the agent has ready and has not sent, where its connection ends now, or the recording.
+  virtual void on_agent_unsent(ProcessId process, std::uint64_t messages) = 0;
   virtual void on_gone(const registration::PeerGone& event) = 0;
 
   virtual void on_capture_ended(const CaptureEnded& event) = 0;

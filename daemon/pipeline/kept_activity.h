@@ -1,6 +1,6 @@
 // What a profile keeps of a thread's activity log: on whose behalf the thread worked, without what was too
 // short to be seen. An engine may mark every morsel, a hundred thousand times a second; samples have the
-// state of their own moment, and whoever draws a thread's lane needs no more than its spans.
+// state of their own moment, and a thread's lane is drawn from its spans alone.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ bool is_loss(const capture::Event& event) {
 
 }  // namespace
 
-// Losses belong to the process whose ring it is, whoever ran when the kernel noticed.
+// Losses belong to the process whose ring it is, whatever process ran when the kernel noticed.
 void Losses::take(const capture::RingLayout& layout, const capture::Batch& batch, TimeNs horizon,
                   TimeNs now) {
   ProcessEntry* entry = nullptr;

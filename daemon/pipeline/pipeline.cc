@@ -22,10 +22,11 @@ Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
       sorter_(options_.most_pending),
       kernel_code_(sink_),
       losses_(accounts_, mappings_, kernel_code_, problems_),
-      samples_(sink_, table_, accounts_, messages_.waits(), off_cpu_, options_.slot_states) {}
+      news_(sink_, table_, accounts_, options_.all_marks),
+      samples_(sink_, table_, accounts_, news_, messages_.waits(), waits_.tracker(), options_.slot_states) {}
 
 void Pipeline::on_recording(const profile::RecordingInfo& info) {
-  off_cpu_.set_sources(info.sources);
+  waits_.recorded(info.sources);
   messages_.recorded(info.start, info.wall_clock_ns, info.drawn_ppm);
   samples_.recorded(info);
 }
@@ -89,7 +90,14 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
 void Pipeline::on_agent_dropped(ProcessId process, std::uint64_t messages) {
   ProcessEntry* entry = table_.find(process);
   if (entry == nullptr) return;
-  entry->accounting.agent_dropped = messages;
+  entry->accounting.agent_dropped = entry->dropped_before + messages;
+  entry->accounting_changed = true;
+}
+
+void Pipeline::on_agent_unsent(ProcessId process, std::uint64_t messages) {
+  ProcessEntry* entry = table_.find(process);
+  if (entry == nullptr) return;
+  entry->accounting.agent_unsent = entry->unsent_before + messages;
   entry->accounting_changed = true;
 }
 
@@ -108,7 +116,7 @@ void Pipeline::on_capture_ended(const CaptureEnded& event) {
   losses_.capture_ended(event, table_.find(event.process));
   if (event.goes_on) return;
   const std::int32_t pid = rings_.may_sample() ? event.process.pid : capture::OffCpuTracker::kAllProcesses;
-  cuts_.push_back({pid, event.time});
+  waits_.cut(pid, event.time);
 }
 
 void Pipeline::on_process_ended(ProcessId process) {
@@ -162,9 +170,9 @@ void Pipeline::move_watermark(TimeNs watermark) {
   sorter_.advance(watermark, Leaving{*this});
   messages_.attributed(watermark);
   samples_.settle();
-  cut_waits(watermark);
+  waits_.give_cut(watermark, samples_);
   samples_.flush();
-  tell_regions();
+  news_.tell_regions();
   tell_changes();
   sink_.on_watermark(watermark);
   table_.for_each([&](ProcessEntry& entry) {
@@ -174,31 +182,6 @@ void Pipeline::move_watermark(TimeNs watermark) {
     messages_.measure(entry);
   });
   if (table_.trim(watermark) != 0) samples_.forget_processes();
-}
-
-// Of the regions of memory those that have samples, where not all marks are kept anyway.
-void Pipeline::tell_regions() {
-  table_.for_each([&](ProcessEntry& entry) {
-    const std::vector<process::RegionChange> changes = entry.state.take_found_regions();
-    if (changes.empty() || options_.all_marks) return;
-    std::vector<profile::ActivityRecord> records;
-    for (const process::RegionChange& change : changes) {
-      const process::Region& region = change.region;
-      const auto kind = change.begins ? TAILOR_LOG_REGION_ADD : TAILOR_LOG_REGION_REMOVE;
-      records.push_back({change.time, entry.id(), region.tid, kind, region.kind, region.base,
-                         change.begins ? region.end - region.base : 0});
-    }
-    sink_.on_activity(records);
-  });
-}
-
-// A wait that is not over when the recording is has lasted until then.
-void Pipeline::cut_waits(TimeNs watermark) {
-  std::erase_if(cuts_, [&](const CutWaits& cut) {
-    if (cut.time > watermark) return false;
-    for (capture::Batch& wait : off_cpu_.cut(cut.pid, cut.time)) samples_.take(wait, wait.events.front());
-    return true;
-  });
 }
 
 TimeNs Pipeline::settled() {
@@ -242,7 +225,7 @@ void Pipeline::count_overall() {
   accounts_.note(&profile::Accounting::forced, sorter_.counts().forced);
   accounts_.note(&profile::Accounting::undecoded, rings_.undecoded());
   accounts_.note(&profile::Accounting::cut_bytes, rings_.cut_bytes());
-  accounts_.note(&profile::Accounting::waits_abandoned, off_cpu_.counts().abandoned);
+  accounts_.note(&profile::Accounting::waits_abandoned, waits_.abandoned());
 }
 
 // A late sample may have lost the code it ran in: it is counted, not guessed at. The rest is still of use.
@@ -259,13 +242,12 @@ void Pipeline::take_late(capture::Batch& late) {
 void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
   switch (event.kind) {
     case capture::Kind::kSample:
-      if (!off_cpu_.absorb(batch, event)) samples_.take(batch, event);
+      if (!waits_.keep(batch, event)) samples_.take(batch, event);
       return;
     case capture::Kind::kSwitchOut:
-      return off_cpu_.left(event);
+      return waits_.left(event);
     case capture::Kind::kSwitchIn:
-      if (capture::Batch* wait = off_cpu_.returned(event)) samples_.take(*wait, wait->events.front());
-      return;
+      return waits_.returned(event, samples_);
     case capture::Kind::kKernelSymbol:
       return kernel_symbol(batch, event);
     case capture::Kind::kComm:
@@ -282,7 +264,7 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
       return;
     case capture::Kind::kExit:
       samples_.settle();
-      off_cpu_.ended(event);
+      waits_.ended(event);
       return lives_.exited(event);
     case capture::Kind::kNotDrawn:
       return samples_.not_drawn(event.pid, event.time, event.weight, event.size);
@@ -295,23 +277,14 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
 void Pipeline::kernel_symbol(const capture::Batch& batch, const capture::Event& event) {
   const std::string_view name = batch.text_of(event);
   const bool bpf = event.data_source == PERF_RECORD_KSYMBOL_TYPE_BPF;
-  if (!bpf && event.data_source != PERF_RECORD_KSYMBOL_TYPE_OOL) return off_cpu_.learn(event, name);
+  if (!bpf && event.data_source != PERF_RECORD_KSYMBOL_TYPE_OOL) return waits_.learn(event, name);
   if (!kernel_code_.add({event.time, event.address, event.size, name, bpf, event.flag_exec}))
     problems_.add({}, "a symbol of the kernel that cannot be");
 }
 
 void Pipeline::tell_changes() {
   count_overall();
-  table_.for_each([&](ProcessEntry& entry) {
-    if (entry.record_changed && entry.record.first_seen != 0) {
-      sink_.on_process(entry.record);
-      entry.record_changed = false;
-    }
-    if (!entry.accounting_changed) return;
-    sink_.on_accounting(entry.accounting);
-    entry.accounting_changed = false;
-  });
-  if (accounts_.take_nobodys_change()) sink_.on_accounting(accounts_.nobodys());
+  news_.tell_accounts();
 }
 
 }  // namespace tailor::pipeline

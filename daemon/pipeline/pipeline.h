@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "daemon/capture/decode/event_sorter.h"
-#include "daemon/capture/decode/off_cpu.h"
 #include "daemon/clock/timeline.h"
 #include "daemon/pipeline/accounts.h"
 #include "daemon/pipeline/agent_messages.h"
@@ -23,9 +22,11 @@
 #include "daemon/pipeline/pebs_watch.h"
 #include "daemon/pipeline/problems.h"
 #include "daemon/pipeline/process_lives.h"
+#include "daemon/pipeline/process_news.h"
 #include "daemon/pipeline/process_table.h"
 #include "daemon/pipeline/ring_set.h"
 #include "daemon/pipeline/sample_stage.h"
+#include "daemon/pipeline/waits.h"
 #include "daemon/process/limits.h"
 
 namespace tailor::pipeline {
@@ -73,6 +74,7 @@ class Pipeline : public Input {
   void on_settled(const registration::Settled& event) override { messages_.settled(event); }
   void on_rejected(const registration::PeerRejected& event) override { messages_.rejected(event); }
   void on_agent_dropped(ProcessId process, std::uint64_t messages) override;
+  void on_agent_unsent(ProcessId process, std::uint64_t messages) override;
   void on_gone(const registration::PeerGone& event) override { messages_.gone(event, now_); }
   void on_capture_ended(const CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;
@@ -116,9 +118,7 @@ class Pipeline : public Input {
   bool take_look(TimeNs watermark);
   void move_watermark(TimeNs watermark);
   void handle(const capture::Batch& batch, capture::Event& event);
-  void cut_waits(TimeNs watermark);
   void kernel_symbol(const capture::Batch& batch, const capture::Event& event);
-  void tell_regions();
   void tell_changes();
 
   profile::ProfileSink& sink_;
@@ -135,15 +135,11 @@ class Pipeline : public Input {
   RingSet rings_;
   PebsWatch pebs_watch_;
   capture::EventSorter sorter_;
-  capture::OffCpuTracker off_cpu_;
   KernelCode kernel_code_;
   Losses losses_;
+  ProcessNews news_;
+  Waits waits_;
   SampleStage samples_;
-  struct CutWaits {
-    std::int32_t pid = 0;
-    TimeNs time = 0;
-  };
-  std::vector<CutWaits> cuts_;  // to be made when the watermark gets there
   TimeNs now_ = kTimeMin;
   TimeNs round_ = kTimeMin;
   PipelineStats stats_;

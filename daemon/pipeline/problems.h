@@ -1,4 +1,4 @@
-// What went wrong with the input, for the log of whoever runs the pipeline. Bounded: a hostile engine must
+// What went wrong with the input, for the program's log. Bounded: a hostile engine must
 // not fill memory or a disk with its complaints.
 #pragma once
 

@@ -55,6 +55,7 @@ void ProcessLives::forked(const capture::Event& event) {
   start_on_behalf(event, *child);
   child->record.parent = parent->id();
   child->record.forked = event.time;
+  child->untold_parents.forked_off(parent->record, event.time, parent->untold_parents);
 }
 
 // A loader that an engine starts is work of the component that started it, and so is what that one starts.

@@ -1,6 +1,7 @@
 #include "daemon/pipeline/process_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/profile/accounting.h"
 
@@ -30,6 +31,16 @@ ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& lim
       files(2 * limits.mappings, &budgets.files) {
   record.process = id;
   accounting.process = id;
+}
+
+// Each agent counts from 0. One that connects again goes on, and sends now what it had ready.
+void ProcessEntry::begin_counts() {
+  if (counting_instance != agent_instance) {
+    counting_instance = agent_instance;
+    dropped_before = accounting.agent_dropped;
+    unsent_before = accounting.agent_unsent;
+  }
+  if (std::exchange(accounting.agent_unsent, unsent_before) != unsent_before) accounting_changed = true;
 }
 
 ProcessEntry& ProcessTable::get(ProcessId id, TimeNs since) {

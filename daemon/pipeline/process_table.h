@@ -13,9 +13,11 @@
 #include "daemon/pipeline/execution_set.h"
 #include "daemon/pipeline/kept_activity.h"
 #include "daemon/pipeline/shares.h"
+#include "daemon/pipeline/untold_parents.h"
 #include "daemon/pipeline/wait_names.h"
 #include "daemon/process/file_ranges.h"
 #include "daemon/process/process_state.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/profile/sink.h"
 #include "daemon/registration/events.h"
 #include "proto/base/ids.h"
@@ -25,8 +27,11 @@ namespace tailor::pipeline {
 // An execution whose end was not said yet, and what the threads' marks tell of it.
 struct RunningExecution {
   profile::ExecutionRecord record;
-  std::size_t at_work = 0;          // threads between their marks
-  TimeNs last_mark_end = kTimeMin;  // kTimeMin: no thread has marked an end
+  std::size_t at_work = 0;                   // threads between their marks
+  TimeNs last_mark_end = kTimeMin;           // kTimeMin: no thread has marked an end
+  profile::Blockers blockers;                // seen so far
+  std::vector<std::uint64_t> blocked_since;  // of each of `blockers.seen`: v1::Blocked.since_tsc
+  TimeNs blockers_told = kTimeMin;           // when they were told last; kTimeMin: never
   bool seems_over() const { return at_work == 0 && last_mark_end != kTimeMin; }
 };
 
@@ -45,9 +50,13 @@ struct ProcessEntry {
            (record.registered != kTimeMin && record.registered < time);
   }
 
+  // The agent of `agent_instance` counts what it dropped and did not send from now on, or goes on to.
+  void begin_counts();
+
   process::ProcessState state;
   profile::ProcessRecord record;
   bool record_changed = true;
+  UntoldParents untold_parents;
   profile::Accounting accounting;
   bool accounting_changed = false;
   std::vector<std::uint64_t> samples_by_source;
@@ -57,7 +66,10 @@ struct ProcessEntry {
   registration::ConnectionId connection = 0;  // 0: no agent is connected
   std::uint32_t uid = 0;                      // of the process when it registered
   std::string agent_instance;                 // Hello.instance
-  bool resync = false;                        // the agent is saying again what is live
+  // Of the agents before this one, which counts from 0; and whose counts those are.
+  std::uint64_t dropped_before = 0, unsent_before = 0;
+  std::string counting_instance;
+  bool resync = false;  // the agent is saying again what is live
   TimeNs resync_since = 0;
   TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived
   std::map<ExecutionHandle, RunningExecution> running;

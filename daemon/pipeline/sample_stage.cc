@@ -220,7 +220,7 @@ void SampleStage::take(const capture::Batch& batch, capture::Event& event) {
 
 static_assert(process::kMemoryAreas <= 16);  // numbers from kFirstMappedRegion on
 
-// A report finds the names of regions in the profile, whoever gave them.
+// A report finds the names of regions in the profile, be they the engine's or ours.
 void SampleStage::name_area(ProcessEntry& entry, std::uint32_t region) {
   const std::uint32_t area = region - profile::kFirstMappedRegion;
   if ((entry.areas_told >> area & 1) != 0) return;
@@ -339,13 +339,7 @@ bool SampleStage::begin(ThreadSpan& span, const capture::PackedSample& sample) {
 
 void SampleStage::flush() {
   if (samples_.empty()) return;
-  if (std::exchange(process_untold_, false)) {
-    table_.for_each([&](ProcessEntry& entry) {
-      if (!entry.record_changed || entry.record.first_seen == 0) return;
-      sink_.on_process(entry.record);
-      entry.record_changed = false;
-    });
-  }
+  if (std::exchange(process_untold_, false)) news_.tell_records();
   sink_.on_samples(samples_);
   samples_.clear();
   frames_.clear();

@@ -17,6 +17,7 @@
 #include "daemon/capture/decode/off_cpu.h"
 #include "daemon/pipeline/accounts.h"
 #include "daemon/pipeline/memory_access.h"
+#include "daemon/pipeline/process_news.h"
 #include "daemon/pipeline/process_table.h"
 #include "daemon/pipeline/thread_spans.h"
 #include "daemon/pipeline/wait_names.h"
@@ -29,11 +30,12 @@ namespace tailor::pipeline {
 class SampleStage {
  public:
   // `slot_states`: what a sample says by the slot of its thread is believed before the log.
-  SampleStage(profile::ProfileSink& sink, ProcessTable& table, Accounts& accounts, WaitNames& waits,
-              const capture::OffCpuTracker& off_cpu, bool slot_states)
+  SampleStage(profile::ProfileSink& sink, ProcessTable& table, Accounts& accounts, ProcessNews& news,
+              WaitNames& waits, const capture::OffCpuTracker& off_cpu, bool slot_states)
       : sink_(sink),
         table_(table),
         accounts_(accounts),
+        news_(news),
         waits_(waits),
         off_cpu_(off_cpu),
         slot_states_(slot_states) {}
@@ -93,6 +95,7 @@ class SampleStage {
   profile::ProfileSink& sink_;
   ProcessTable& table_;
   Accounts& accounts_;
+  ProcessNews& news_;
   WaitNames& waits_;
   const capture::OffCpuTracker& off_cpu_;
   const bool slot_states_;

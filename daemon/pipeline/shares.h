@@ -4,7 +4,7 @@
 // that are everybody's own: an even part of it, of which the processes of one user have half. Of the rest a
 // process that asks for more may have at most as much as would be left free then, of everything and of its
 // user's part; so one alone gets a third of it, and there is always room for another. The quotas of a user
-// (plans, code, regions) are divided evenly among his processes.
+// (plans, code, regions) are divided evenly among the user's processes.
 //
 // Deterministic: what is given depends on the calls alone. One thread.
 #pragma once

@@ -26,6 +26,7 @@ class Tee : public Input {
   void on_settled(const registration::Settled& v) override { all(&Input::on_settled, v); }
   void on_rejected(const registration::PeerRejected& v) override { all(&Input::on_rejected, v); }
   void on_agent_dropped(ProcessId p, std::uint64_t v) override { all(&Input::on_agent_dropped, p, v); }
+  void on_agent_unsent(ProcessId p, std::uint64_t v) override { all(&Input::on_agent_unsent, p, v); }
   void on_gone(const registration::PeerGone& v) override { all(&Input::on_gone, v); }
   void on_capture_ended(const CaptureEnded& v) override { all(&Input::on_capture_ended, v); }
   void on_process_ended(ProcessId v) override { all(&Input::on_process_ended, v); }

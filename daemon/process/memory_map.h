@@ -33,7 +33,7 @@ struct NewMapping {
 };
 
 // How many mappings all maps that share it hold. A forked process shares its parent's map until one of both
-// changes it: whoever forks without end, and maps a page between, would have a copy for each.
+// changes it: a process that forks without end, and maps a page between, would have a copy for each.
 struct MapBudget {
   std::size_t most = std::size_t{1} << 22;
   std::size_t held = 0;

@@ -179,7 +179,7 @@ std::string check_levels(const v1::Plan& plan) {
   return {};
 }
 
-// Of keys and values, by component.
+// Of keys and values, and of accesses, by component.
 std::size_t hash_attributes(const v1::Plan& plan) {
   std::size_t hash = 0;
   auto add = [&hash](std::size_t word) { hash = (hash ^ word) * 0x9E3779B97F4A7C15u; };
@@ -190,6 +190,10 @@ std::size_t hash_attributes(const v1::Plan& plan) {
         add(std::hash<std::string>()(attribute.key()));
         add(attribute.value_case() == v1::Attribute::kNumber ? std::hash<double>()(attribute.number())
                                                              : std::hash<std::string>()(attribute.text()));
+      }
+      for (const v1::Access& access : component.accesses()) {
+        add(component.id());
+        add(std::hash<std::string>()(access.SerializeAsString()));
       }
     }
   }

@@ -49,6 +49,7 @@ void add(Accounting& to, const Accounting& from) {
   to.slots_missing += from.slots_missing;
   to.slots_unread += from.slots_unread;
   to.codes_without_plan += from.codes_without_plan;
+  to.agent_unsent += from.agent_unsent;
   for (std::size_t end = 0; end < kWalkEnds; ++end) to.walks[end] += from.walks[end];
 }
 

@@ -53,6 +53,9 @@ struct Accounting {
   std::array<std::uint64_t, kWalkEnds> walks = {};
   // Of messages_rejected, code objects whose plan was not loaded.
   std::uint64_t codes_without_plan = 0;
+  // Messages that agents had ready and did not send before their connection ended, or the recording. Nothing
+  // of them is in `messages`. Those of an agent that connects again no longer count: it sends them then.
+  std::uint64_t agent_unsent = 0;
 
   // The place of a CPU's losses, made if new.
   CpuLosses& of_cpu(std::uint32_t cpu);

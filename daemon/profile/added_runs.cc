@@ -10,6 +10,12 @@ Error bad_runs(const char* what) {
   return invalid(std::string("runs that were added up: ") + what);
 }
 
+bool has_runs_label(const ExecutionRecord& execution) {
+  return std::any_of(execution.labels.begin(), execution.labels.end(), [](const auto& label) {
+    return label.first == kRunsLabel && label.second == kRunsLabelValue;
+  });
+}
+
 // Whether times between the shortest and the longest can have that sum.
 bool times_fit(const AddedRuns& runs) {
   if (runs.runs == 0) return runs.elapsed_sum == 0 && runs.elapsed_min == 0 && runs.elapsed_max == 0;
@@ -60,10 +66,19 @@ void encode_added_runs(const AddedRuns& in, v1::AddedRuns& out) {
 }
 
 bool adds_up_runs(const ExecutionRecord& execution) {
-  if (execution.added != nullptr) return true;
-  return std::any_of(execution.labels.begin(), execution.labels.end(), [](const auto& label) {
-    return label.first == kRunsLabel && label.second == kRunsLabelValue;
-  });
+  return execution.added != nullptr || has_runs_label(execution);
+}
+
+bool is_sum_of_unsampled(const ExecutionRecord& execution) {
+  return execution.added != nullptr && !has_runs_label(execution);
+}
+
+bool has_unknown_runs(const ExecutionRecord& execution) {
+  return execution.added == nullptr && adds_up_runs(execution);
+}
+
+bool is_untimed(const ExecutionRecord& execution) {
+  return execution.end != kTimeMax && has_unknown_runs(execution);
 }
 
 std::uint64_t runs_of(const ExecutionRecord& execution) {
@@ -79,16 +94,10 @@ std::size_t bytes_of(const AddedRuns& runs) {
   return sizeof(AddedRuns) + runs.buckets.size() * sizeof(runs.buckets.front());
 }
 
-std::size_t bytes_held(const ExecutionRecord& execution) {
-  std::size_t bytes = execution.error.size();
-  for (const auto& [key, value] : execution.labels) bytes += key.size() + value.size();
-  return execution.added == nullptr ? bytes : bytes + bytes_of(*execution.added);
-}
-
 RunTimes run_times_of(const ExecutionRecord& execution) {
   if (execution.added != nullptr)
     return {execution.added->elapsed_sum, execution.added->elapsed_min, execution.added->elapsed_max};
-  if (execution.end == kTimeMax) return {};
+  if (execution.end == kTimeMax || is_untimed(execution)) return {};
   const auto elapsed = static_cast<std::uint64_t>(std::max<TimeNs>(0, execution.end - execution.begin));
   return {elapsed, elapsed, elapsed};
 }

@@ -37,6 +37,15 @@ void encode_added_runs(const AddedRuns& in, v1::AddedRuns& out);
 
 // Whether the record stands for runs that are added up. While it runs, its label says so.
 bool adds_up_runs(const ExecutionRecord& execution);
+// Whether it adds up runs and has not said how many: it runs still, or is_untimed().
+bool has_unknown_runs(const ExecutionRecord& execution);
+// Whether it adds up runs and ended without saying how many: its engine's agent is old or died, or what it
+// said was refused. It counts as one execution, and how long that took is not known: its own time has many
+// runs, and the pauses between them.
+bool is_untimed(const ExecutionRecord& execution);
+// Whether the store added up the runs, of which none had a sample (store/unsampled_executions.h): an engine
+// that adds up runs says so in a label.
+bool is_sum_of_unsampled(const ExecutionRecord& execution);
 // How many executions the record is: one, unless it ended and says more. 0: none of its runs ended.
 std::uint64_t runs_of(const ExecutionRecord& execution);
 // How many of them failed.
@@ -44,10 +53,8 @@ std::uint64_t failed_runs_of(const ExecutionRecord& execution);
 
 // Bytes of memory that they take.
 std::size_t bytes_of(const AddedRuns& runs);
-// Bytes of what the record holds besides itself: its error, its labels and its runs.
-std::size_t bytes_held(const ExecutionRecord& execution);
 
-// Elapsed times of the runs of a record that ended; ns. All 0 where no run ended.
+// Elapsed times of the runs of a record that ended; ns. All 0 where no run ended, and where is_untimed().
 struct RunTimes {
   std::uint64_t sum = 0, shortest = 0, longest = 0;
 };

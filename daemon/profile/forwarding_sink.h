@@ -6,7 +6,7 @@
 
 namespace tailor::profile {
 
-// on_shared_plan() and on_shared_code() come as on_plan() and on_code(): whoever overrides these misses none.
+// on_shared_plan() and on_shared_code() come as on_plan() and on_code(), so overriding these is enough.
 class ForwardingSink : public ProfileSink {
  public:
   // `out` must outlive it.

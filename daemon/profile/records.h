@@ -87,6 +87,7 @@ struct ProcessRecord {
 };
 
 struct AddedRuns;  // added_runs.h
+struct Blockers;   // blockers.h
 
 struct ExecutionRecord {
   ProcessId process;
@@ -104,7 +105,8 @@ struct ExecutionRecord {
   std::uint64_t wall_begin_ns = 0;        // CLOCK_REALTIME of `begin`, as it was set then; 0: not known
   bool drawn = true;      // false: a share of the executions is sampled (draw.h), and this one is not
   bool tags_off = false;  // it ran without tags, to measure what tags cost
-  std::shared_ptr<const AddedRuns> added = {};  // it ended, and stands for these runs; NULL: it is one run
+  std::shared_ptr<const AddedRuns> added = {};    // it ended, and stands for these runs; NULL: it is one run
+  std::shared_ptr<const Blockers> blockers = {};  // seen so far; NULL: nobody was seen to hold it up
 };
 
 // One thread's log record with its time converted.

@@ -1,4 +1,4 @@
-// What the pipeline hands to whoever keeps a profile: the store, a file, a test.
+// What the pipeline hands to a keeper of a profile: the store, a file, a test.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class ProfileSink {
   virtual void on_process(const ProcessRecord& process) = 0;
   virtual void on_thread(ProcessId process, std::int32_t tid, const std::string& name) = 0;
   virtual void on_component(ProcessId process, std::uint32_t id, const std::string& name) = 0;
-  // For whoever names addresses; others need not listen.
+  // For sinks that name addresses; others need not listen.
   virtual void on_mapping(const MappingRecord& /*mapping*/) {}
   // The functions of a file add up. They come behind the mappings of the file.
   virtual void on_names(const FileNames& /*names*/) {}

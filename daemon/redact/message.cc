@@ -2,8 +2,10 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <string_view>
 
 #include "proto/base/sha256.h"
 
@@ -15,6 +17,58 @@ std::string random_salt() {
   // Fails for no request of this size once the system has started.
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
   return {bytes.data(), bytes.size()};
+}
+
+// Reads a sentence of Tailor's own agents, part by part.
+class OwnSentence {
+ public:
+  explicit OwnSentence(std::string_view text) : rest_(text) {}
+
+  bool word(std::string_view expected) {
+    if (!rest_.starts_with(expected)) return false;
+    rest_.remove_prefix(expected.size());
+    return true;
+  }
+  // One or more of these characters.
+  bool number(std::string_view characters) {
+    const std::size_t end = std::min(rest_.find_first_not_of(characters), rest_.size());
+    rest_.remove_prefix(end);
+    return end > 0;
+  }
+  bool ended() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+constexpr std::string_view kDigits = "0123456789";
+
+// "2.1 % of its time, so that one execution in 3.4 has them" (agent/postgres/overhead.c).
+bool is_cost_of_wrappers(std::string_view text) {
+  OwnSentence said(text);
+  if (!said.number("0123456789.e+-") || !said.word(" % of its time")) return false;
+  if (said.word(", if it had them") || said.ended()) return said.ended();
+  return said.word(", so that one execution in ") && said.number("0123456789.") && said.word(" has them") &&
+         said.ended();
+}
+
+// "InitPlan 1 (returns $0,$1)": the server's own name of a subplan.
+bool is_name_of_subplan(std::string_view text) {
+  OwnSentence said(text);
+  if (!said.word("InitPlan ") && !said.word("SubPlan ")) return false;
+  if (!said.number(kDigits)) return false;
+  if (said.ended()) return true;
+  if (!said.word(" (returns ")) return false;
+  do {
+    if (!said.word("$") || !said.number(kDigits)) return false;
+  } while (said.word(","));
+  return said.word(")") && said.ended();
+}
+
+// Numbers in these are none of a query. The whole text must be such a sentence, so that nothing else passes.
+bool is_own_sentence(const v1::Attribute& attribute) {
+  if (attribute.key() == "wrappers") return is_cost_of_wrappers(attribute.text());
+  return attribute.key() == "details" && is_name_of_subplan(attribute.text());
 }
 
 }  // namespace
@@ -53,7 +107,7 @@ void MessageRedactor::redact_plan(v1::Plan& plan, DoubleQuotes quotes) const {
     for (v1::Component& component : *level.mutable_components()) {
       component.set_name(name_without_literals(component.name(), quotes));
       for (v1::Attribute& attribute : *component.mutable_attributes()) {
-        if (attribute.value_case() == v1::Attribute::kText)
+        if (attribute.value_case() == v1::Attribute::kText && !is_own_sentence(attribute))
           attribute.set_text(name_without_literals(attribute.text(), quotes));
       }
     }

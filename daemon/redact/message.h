@@ -15,15 +15,16 @@ class MessageRedactor {
 
   // In place: texts attached to plans and code (but "ir", which makes no sense without its constants), names
   // and attributes of components, names of plans, pipelines and code, the label "query", and what went wrong
-  // with an execution. Costs nothing for messages that have none of these.
+  // with an execution. Costs nothing for messages that have none of these. What Tailor's extension for
+  // PostgreSQL says of a node itself stays: what wrappers cost, and the server's name of a subplan.
   void redact(v1::AgentMessage& message, DoubleQuotes quotes) const;
 
  private:
   void redact_plan(v1::Plan& plan, DoubleQuotes quotes) const;
   void redact_attachment(v1::Attachment& attachment, DoubleQuotes quotes) const;
 
-  // Attachments are named by the digest of their content, which anybody could compute of a literal that he
-  // guesses: with this in front of it nobody can.
+  // Attachments are named by the digest of their content. Anybody can compute that of a guessed literal; with
+  // this in front of it nobody can.
   std::string salt_;
 };
 

@@ -129,5 +129,8 @@ std::uint64_t ArenaView::messages_settled() const {
 std::uint64_t ArenaView::messages_dropped() const {
   return acquire(header().messages_dropped);
 }
+std::uint64_t ArenaView::messages_taken() const {
+  return acquire(header().messages_taken);
+}
 
 }  // namespace tailor::registration

@@ -51,6 +51,8 @@ class ArenaView {
   std::uint64_t messages_queued() const;
   std::uint64_t messages_settled() const;
   std::uint64_t messages_dropped() const;
+  // 0 of agents that do not say it.
+  std::uint64_t messages_taken() const;
 
  private:
   ArenaView() = default;

@@ -227,6 +227,9 @@ void Connection::handle_message(PeerMessage event, int attached) {
       if (code.load_tsc() == 0 || code.load_tsc() > message.tsc()) code.set_load_tsc(message.tsc());
       break;
     }
+    case v1::AgentMessage::kExecutionBegin:
+      if (!put_labels_in(event)) return;
+      break;
     case v1::AgentMessage::kGoodbye:
       deliver(std::move(event));
       return finish(GoneReason::kGoodbye, "");
@@ -234,6 +237,18 @@ void Connection::handle_message(PeerMessage event, int attached) {
       break;
   }
   deliver(std::move(event));
+}
+
+// One that was read elsewhere was prepared with the labels that it had then.
+bool Connection::put_labels_in(PeerMessage& event) {
+  v1::ExecutionBegin& begin = *event.said().mutable_execution_begin();
+  if (event.large && begin.label_set() != 0) {
+    reject(fmt::format("execution {}: a set of labels in a large message", begin.handle()));
+    return false;
+  }
+  Status put = label_sets_.put_in(begin);
+  if (!put) reject(put.error().message);
+  return put.ok();
 }
 
 // False: not yet.

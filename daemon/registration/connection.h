@@ -16,6 +16,7 @@
 #include "daemon/registration/descriptor_closer.h"
 #include "daemon/registration/dictionary_use.h"
 #include "daemon/registration/events.h"
+#include "daemon/registration/label_sets.h"
 #include "daemon/registration/log_drain.h"
 #include "daemon/registration/message_reader.h"
 #include "daemon/registration/ordered_tsc.h"
@@ -134,6 +135,8 @@ class Connection {
   void handle_message(PeerMessage event, int attached);
   bool handle_hello(const v1::Hello& hello);
   void handle_arena(const v1::ArenaAdd& add, int fd);
+  // False: it was rejected.
+  bool put_labels_in(PeerMessage& event);
   void deliver(PeerMessage event);
   void reject(std::string what);
   // What the message brings is not kept; unlike one that is rejected it does not end the connection in the
@@ -151,6 +154,7 @@ class Connection {
   UserShares shares_;
   UserCounts::Taken held_;  // its descriptors
   DictionaryUse dictionaries_;
+  LabelSets label_sets_;
   Admit admit_;
   LogDrain logs_;
   LogPositions resume_;

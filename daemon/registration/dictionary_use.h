@@ -1,5 +1,5 @@
 // How much a process may have said of names, plans and code. It is kept as long as the process has it, and in
-// the store for longer. It may cost whoever sends it little, as what repeats itself compresses well.
+// the store for longer. It may cost its sender little, as what repeats itself compresses well.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 
 namespace tailor::registration {
 
-// What else that thread makes of the message, so that whoever takes it later has little to do.
+// What else that thread makes of the message, so that little is to do when it is taken.
 class Prepared {
  public:
   virtual ~Prepared() = default;

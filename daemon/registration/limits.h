@@ -18,8 +18,13 @@ inline constexpr int kMaxLevels = 16;
 inline constexpr std::uint32_t kMaxComponents = 1u << 24;  // of one level
 inline constexpr std::uint32_t kMaxPipelines = 1u << 16;
 
+// Of one component. An operator that reads every column of a wide table has some hundred.
+inline constexpr int kMaxAccesses = 4096;
+
 inline constexpr int kMaxWaitNames = 4096;
 inline constexpr std::size_t kMaxWaitNameBytes = 63;
+
+inline constexpr int kMaxHolders = 16;  // of locks that one process waits for
 
 inline constexpr std::uint32_t kMaxNotices = 16;  // kinds of them
 inline constexpr std::size_t kMaxNoticeBytes = 4096;
@@ -37,6 +42,11 @@ inline constexpr std::size_t kMaxConnections = 4096;
 inline constexpr std::size_t kMaxRejections = 256;  // of one connection, then it is closed
 // All labels of an execution, keys and values: they are kept for as long as it runs, and longer in the store.
 inline constexpr std::size_t kMaxLabelBytes = 2 * 1024 * 1024;
+
+// Labels that are said once for many executions (label_sets.h): sets of a connection, and the bytes of keys
+// and values of a set. An agent is told the first number, and knows the second.
+inline constexpr std::uint32_t kMaxLabelSets = 64;
+inline constexpr std::size_t kMaxLabelSetBytes = 16 * 1024;
 
 // ---- What one process, or all processes of one user, may hold. ----
 // What is beyond is not kept. The limit is counted and told, and the connection goes on.
@@ -59,7 +69,7 @@ inline constexpr std::size_t kDescriptorsOfConnection = 2;
 // No record of a log is written in fewer cycles of the TSC: a head that grew faster lies.
 inline constexpr std::uint64_t kTscARecord = 4;
 
-// ---- What one call of Server::poll() may do, so that nobody waits long for his turn. ----
+// ---- What one call of Server::poll() may do, so that no process waits long for its turn. ----
 // The process that said or wrote least of late gets a share first. All together get this much. A message that
 // does not fit into a packet is taken whole.
 inline constexpr std::size_t kPacketsAShare = 64;
@@ -80,8 +90,8 @@ inline constexpr std::size_t kPacketCost = 512;
 inline constexpr int kAcceptsAPoll = 64;
 inline constexpr int kHellosAPoll = 8;
 // Of one user: descriptors that are no memory files and wait to be closed. Closing them may take as long as
-// he likes, so nothing more of his is read meanwhile. The same of memory files, which agents pass: as many do
-// not wait unless they are large.
+// the user likes, so nothing more of this user is read meanwhile. The same of memory files, which agents
+// pass: as many do not wait unless they are large.
 inline constexpr std::size_t kMostForeignDescriptors = 64;
 inline constexpr std::size_t kMostMemoryFiles = 256;
 

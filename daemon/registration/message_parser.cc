@@ -35,10 +35,30 @@ Status validate_thread_add(const v1::ThreadAdd& add) {
   return require(add.name().size() <= kMaxNameBytes, "thread with a name that is too long");
 }
 
+// What an execution says of a set of labels.
+Status validate_set(const v1::ExecutionBegin& begin) {
+  if (begin.label_set() > kMaxLabelSets || (begin.label_set() == 0 && begin.set_labels_size() > 0))
+    return invalid(
+        fmt::format("execution {}: no set of labels can have number {}", begin.handle(), begin.label_set()));
+  if (begin.set_labels_size() > kMaxLabels)
+    return exhausted(fmt::format("execution {}: too many labels in a set", begin.handle()));
+  std::size_t bytes = 0;
+  for (const v1::Label& label : begin.set_labels()) bytes += label.key().size() + label.value().size();
+  if (bytes > kMaxLabelSetBytes)
+    return exhausted(fmt::format("execution {}: a set of labels has {} bytes, allowed are {}", begin.handle(),
+                                 bytes, kMaxLabelSetBytes));
+  for (const v1::Label& label : begin.set_labels()) {
+    if (label.key().size() > kMaxNameBytes)
+      return exhausted(fmt::format("execution {}: a label is too long", begin.handle()));
+  }
+  return Ok{};
+}
+
 Status validate_execution_begin(const v1::ExecutionBegin& begin) {
   if (begin.handle() == 0) return invalid("execution without a handle");
   if (begin.id().size() != 16)
     return invalid(fmt::format("execution {}: its id is not 16 bytes", begin.handle()));
+  if (Status set = validate_set(begin); !set) return set;
   if (begin.labels_size() > kMaxLabels)
     return exhausted(fmt::format("execution {}: too many labels", begin.handle()));
   std::size_t bytes = 0;
@@ -77,6 +97,12 @@ Status validate_wait_names(const v1::WaitNames& waits) {
       return invalid("a wait without a number, without a name, or with a name that is too long");
   }
   return Ok{};
+}
+
+Status validate_blocked(const v1::Blocked& blocked) {
+  const bool known = blocked.pid() != 0 && blocked.since_tsc() != 0;
+  return require(known && blocked.holders_size() > 0 && blocked.holders_size() <= kMaxHolders,
+                 "wait for a lock of no process, since no time, without a holder or with too many");
 }
 
 Status validate_notice(const v1::Notice& notice) {
@@ -146,6 +172,8 @@ Status validate(const v1::AgentMessage& message) {
       return validate_wait_names(message.wait_names());
     case v1::AgentMessage::kNotice:
       return validate_notice(message.notice());
+    case v1::AgentMessage::kBlocked:
+      return validate_blocked(message.blocked());
     case v1::AgentMessage::kBarrier:
     case v1::AgentMessage::kGoodbye:
       return Ok{};

@@ -35,8 +35,8 @@ class MessageReader {
   // `wakeup` hears of each that is done, and of each that is gone.
   MessageReader(std::size_t most_bytes, std::shared_ptr<const Wakeup> wakeup);
 
-  // Begins to read the `bytes` bytes of a memory file, from a process of this user. NULL: his processes have
-  // as much as they may, and the file is left where it is. One thread.
+  // Begins to read the `bytes` bytes of a memory file, from a process of this user. NULL: the user's
+  // processes have as much as they may, and the file is left where it is. One thread.
   std::shared_ptr<Reading> begin(std::uint32_t uid, UniqueFd& file, std::size_t bytes, Prepare prepare);
 
  private:

@@ -26,7 +26,7 @@ struct Packet {
 Packet receive_packet(int socket);
 
 // Takes what waits in the socket, up to some hundred packets, and throws it away: a socket that is closed
-// with unread packets tells its peer of an error before what was said to him. Descriptors in these packets
+// with unread packets tells its peer of an error before what was said to it. Descriptors in these packets
 // are closed, which may take long.
 void discard_unread(int socket);
 

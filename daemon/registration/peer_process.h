@@ -41,7 +41,7 @@ class PeerProcess {
  private:
   PeerProcess() = default;
   Status open_pidfd(int socket);
-  // Of whoever has the pid now.
+  // Of the process that has the pid now.
   struct Seen {
     std::uint64_t start = 0;
     std::string status;  // the text of the file

@@ -57,7 +57,7 @@ class Server {
   //
   // An agent that said a little in the last call ends no wait: what it says next is taken when the wait is
   // over. So an engine that says something a thousand times a second costs no more wake-ups than one that is
-  // silent. The first word after a silence, and whoever says much, ends it at once.
+  // silent. The first word after a silence, and an agent that says much, ends it at once.
   void poll(int timeout_ms);
   // Any thread. Ends the wait of poll(), or the next one.
   void wake() { wakeup_->wake(); }

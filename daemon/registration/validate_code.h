@@ -1,5 +1,5 @@
 // Whether a code object fits together (proto/tailor/v1/dictionary.proto). Its links name components of a plan
-// that is not known here: whoever joins the two checks the upper bound.
+// that is not known here: the upper bound is checked where the two are joined.
 #pragma once
 
 #include "proto/base/result.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "daemon/registration/limits.h"
+#include "daemon/registration/validate_accesses.h"
 #include "daemon/registration/validate_link.h"
 
 namespace tailor::registration {
@@ -95,6 +96,7 @@ Status validate_plan(const v1::Plan& plan) {
     Status valid = validate_pipeline(plan, pipeline);
     if (!valid) return wrong(fmt::format("pipeline {} {}", pipeline.id(), valid.error().message));
   }
+  if (Status accesses = validate_accesses(plan); !accesses) return wrong(accesses.error().message);
   return validate_attachments(plan);
 }
 

@@ -34,7 +34,7 @@ struct Access {
   static Access everything() { return {std::nullopt, {}, false, true, true}; }
 };
 
-// What a path needs of whoever asks it (serve/route.h).
+// What a path needs of its asker (serve/route.h).
 enum class Needs : std::uint8_t {
   kNothingAnywhere,  // nothing, at the door for metrics neither
   kNothing,

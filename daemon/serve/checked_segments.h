@@ -1,4 +1,4 @@
-// Whether the samples behind a part of a store are whole, by their checksums alone: whoever lists executions
+// Whether the samples behind a part of a store are whole, by their checksums alone: a list of executions
 // reads the catalogue and no samples.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Checked {
 class CheckedSegments {
  public:
   // `rows` are data segments by number. Looks at the newest of them, up to `most_bytes` of those that it has
-  // not seen yet: one that is complete is looked at once. Fails where whoever asks has no time left.
+  // not seen yet: one that is complete is looked at once. Fails where the asker has no time left.
   Result<Checked> look_at(const std::string& directory, std::span<const store::SegmentRow> rows,
                           std::uint64_t most_bytes, const Stop& stop);
 

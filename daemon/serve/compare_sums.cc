@@ -28,7 +28,13 @@ struct SummedSide {
   store::CostSum of_operators, components, unattributed, all;
   std::set<std::optional<std::uint64_t>> plans;
   std::uint64_t executions = 0;
+  bool all_drawn = true;   // of the executions
+  bool runs_known = true;  // none of them stands for runs of unknown number
   std::string plan_name;
+
+  // Samples of one execution are alike. Where not all executions are drawn, it counts how these differ, and
+  // sums do not say that.
+  bool has_intervals() const { return all.detailed() && all_drawn; }
 };
 
 std::set<SummedEvent> events_of(const QueryInSums& asked) {
@@ -86,7 +92,10 @@ SummedSide side_of(const QueryInSums& asked, const SummedEvent& event) {
     }
   }
   for (const auto& [key, run] : asked.sums.runs) {
-    if (key.fingerprint == asked.fingerprint) profile::add_bounded(side.executions, run.executions);
+    if (key.fingerprint != asked.fingerprint) continue;
+    profile::add_bounded(side.executions, run.sampled());
+    side.all_drawn = side.all_drawn && run.not_drawn == 0;
+    side.runs_known = side.runs_known && run.untimed == 0;
   }
   for (const auto& [key, names] : asked.sums.queries) {
     if (key.fingerprint == asked.fingerprint) side.plan_name = names.name;
@@ -115,7 +124,7 @@ query::PlanReport sums_report(const SummedSide& side, const SummedEvent& event) 
   report.base = query::Base::kEverything;
   report.total.samples = static_cast<std::uint64_t>(std::llround(store::to_number(side.all.samples)));
   report.total.weight = store::to_number(side.all.weight);
-  if (side.all.detailed()) report.total.weight_squares = store::to_number(side.all.squares);
+  if (side.has_intervals()) report.total.weight_squares = store::to_number(side.all.squares);
   const query::Scale scale(report.total);
   report.effective_samples = scale.effective_samples();
   report.operators = scale(amount_of(side.of_operators));
@@ -208,7 +217,9 @@ Result<query::Comparison> compare_sums(const QueryInSums& a, const QueryInSums& 
   out.executions_b = right.executions;
   out.plans_known = knows_plans(left) && knows_plans(right);
   out.same_plan = out.plans_known && left.plans == right.plans;
-  out.intervals_known = left.all.detailed() && right.all.detailed();
+  out.details_known = left.all.detailed() && right.all.detailed();
+  out.intervals_known = left.has_intervals() && right.has_intervals();
+  out.runs_known = left.runs_known && right.runs_known;
   SumsMatcher matcher(out.same_plan && left.plans.size() == 1);
   matcher.add(left, &MatchedSums::a);
   matcher.add(right, &MatchedSums::b);

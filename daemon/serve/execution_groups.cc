@@ -6,6 +6,7 @@
 #include "daemon/profile/added_runs.h"
 #include "daemon/profile/cell.h"
 #include "daemon/profile/cgroup.h"
+#include "daemon/serve/json_time.h"
 #include "daemon/serve/views.h"
 
 namespace tailor::serve {
@@ -43,9 +44,12 @@ void ExecutionGroups::add(const store::ExecutionRow& row) {
   const profile::ExecutionRecord& record = row.record;
   // Of runs that are added up, each counts.
   profile::add_bounded(group.executions, profile::runs_of(record));
+  if (record.drawn) profile::add_bounded(group.drawn, profile::runs_of(record));
   profile::add_bounded(group.failed, profile::failed_runs_of(record));
   if (record.end == kTimeMax) {
     ++group.running;
+  } else if (profile::is_untimed(record)) {
+    profile::add_bounded(group.untimed, profile::runs_of(record));
   } else {
     profile::add_bounded(group.ended, profile::runs_of(record));
     group.elapsed_ns += static_cast<double>(profile::run_times_of(record).sum);
@@ -76,7 +80,19 @@ Result<std::vector<ExecutionGroup>> groups_of(Library& library, const ExecutionF
   return groups.finish();
 }
 
-query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit) {
+Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const SeesUser& sees,
+                                  const Stop& stop) {
+  ExecutionFilter every = filter;
+  every.limit = NotInGroups::kMostRows;
+  const auto gone = library.gone(every, sees, stop);
+  if (!gone) return gone.error();
+  auto removed = library.removed(sees);
+  if (!removed) return removed.error();
+  return NotInGroups{sum_of(*gone), std::move(*removed)};
+}
+
+query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit,
+                        const NotInGroups& missing) {
   query::Json rows = query::Json::array();
   for (std::size_t i = 0; i < std::min(limit, groups.size()); ++i) {
     const ExecutionGroup& group = groups[i];
@@ -84,14 +100,29 @@ query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, s
                     {"executions", group.executions},
                     {"running", group.running},
                     {"failed", group.failed},
+                    {"drawn", group.drawn},
                     {"cpu_ns", group.cpu_ns},
                     {"samples", group.samples},
                     {"elapsed_ns_mean",
                      group.ended == 0 ? query::Json()
                                       : query::Json(group.elapsed_ns / static_cast<double>(group.ended))},
                     {"last_ms", to_ms(group.last_wall_ns)}});
+    if (group.untimed > 0) rows.back()["elapsed_unknown"] = group.untimed;
   }
-  return {{"by", std::string(name_of(by))}, {"groups", std::move(rows)}, {"more", groups.size() > limit}};
+  query::Json out = {
+      {"by", std::string(name_of(by))}, {"groups", std::move(rows)}, {"more", groups.size() > limit}};
+  const GoneSum& gone = missing.gone;
+  if (gone.to_ns != 0)
+    out["gone"] = {{"executions", gone.executions},
+                   {"failed", gone.failed},
+                   {"drawn", gone.drawn},
+                   {"cpu_ns", store::to_number(gone.cpu.weight)},
+                   {"samples", store::to_number(gone.cpu.samples)},
+                   {"since_ms", to_ms(gone.from_ns)},
+                   {"until_ms", to_ms(gone.to_ns)},
+                   {"more", gone.more}};
+  if (!missing.removed.empty()) out["removed"] = removed_json(missing.removed);
+  return out;
 }
 
 }  // namespace tailor::serve

@@ -24,8 +24,10 @@ std::string_view name_of(GroupBy by);
 struct ExecutionGroup {
   std::string name;  // the cgroup's path, the pod's uid, the container's id; empty: of those without one
   // Runs that an engine added up count each (profile/added_runs.h); `running`: records that have not ended.
-  std::uint64_t executions = 0, running = 0, ended = 0, failed = 0;
+  // `ended`: of these the elapsed time is known. `untimed`: ended too, and it is not (profile::is_untimed).
+  std::uint64_t executions = 0, running = 0, ended = 0, untimed = 0, failed = 0;
   std::uint64_t samples = 0;
+  std::uint64_t drawn = 0;  // of `executions`: samples and CPU time are of these, where a share is sampled
   double cpu_ns = 0;
   double elapsed_ns = 0;           // the sum over `ended`
   std::uint64_t last_wall_ns = 0;  // when the newest began
@@ -51,7 +53,18 @@ class ExecutionGroups {
 Result<std::vector<ExecutionGroup>> groups_of(Library& library, const ExecutionFilter& filter, GroupBy by,
                                               const Stop& stop);
 
+// What the groups of a store lack.
+struct NotInGroups {
+  static constexpr std::size_t kMostRows = 10'000;  // of queries and hours that are added up
+  GoneSum gone;                                     // sums do not know where executions ran
+  std::vector<store::RemovedOfUser> removed;        // to make room in the catalogue
+};
+// By the same filter, of the users whom the asker may see.
+Result<NotInGroups> not_in_groups(Library& library, const ExecutionFilter& filter, const SeesUser& sees,
+                                  const Stop& stop);
+
 // docs/report-json.md, "tailor list --by ... --json": at most `limit` of them.
-query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit);
+query::Json groups_json(const std::vector<ExecutionGroup>& groups, GroupBy by, std::size_t limit,
+                        const NotInGroups& missing = {});
 
 }  // namespace tailor::serve

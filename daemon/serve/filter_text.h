@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "daemon/serve/library.h"
+#include "daemon/serve/execution_filter.h"
 
 namespace tailor::serve {
 
-// For whoever found nothing: what was asked for, as in "began at 2026-01-31T14:00:00.000+01:00 or later and
+// For an empty answer: what was asked for, as in "began at 2026-01-31T14:00:00.000+01:00 or later and
 // is of process 12"; "" for everything.
 std::string filter_text(const ExecutionFilter& filter);
 

@@ -5,7 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "daemon/serve/library.h"
+#include "daemon/profile/cell.h"
+#include "daemon/serve/execution_filter.h"
 #include "daemon/store/summary_files.h"
 
 namespace tailor::serve {
@@ -98,6 +99,22 @@ Hour oldest_of(const store::Summary& summary) {
 }
 
 }  // namespace
+
+GoneSum sum_of(const GoneList& list) {
+  GoneSum out;
+  out.more = list.more;
+  for (const GoneRow& row : list.rows) {
+    profile::add_bounded(out.executions, row.runs.executions);
+    profile::add_bounded(out.failed, row.runs.failed);
+    profile::add_bounded(out.drawn, row.runs.sampled());
+    out.cpu.add(row.cpu);
+    const std::uint64_t begin = static_cast<std::uint64_t>(row.hour) * store::kHourNs;
+    const std::uint64_t end = begin + static_cast<std::uint64_t>(row.hours) * store::kHourNs;
+    out.from_ns = out.to_ns == 0 ? begin : std::min(out.from_ns, begin);
+    out.to_ns = std::max(out.to_ns, end);
+  }
+  return out;
+}
 
 bool sums_know(const ExecutionFilter& filter) {
   return !filter.pid && filter.process_name.empty() && filter.cgroup.empty() && filter.labels.empty() &&

@@ -30,7 +30,17 @@ struct GoneList {
   bool more = false;          // there are further ones
 };
 
-// Whether whoever asks may see sums of that user; empty: all.
+// All rows of a list together.
+struct GoneSum {
+  std::uint64_t executions = 0, failed = 0;
+  std::uint64_t drawn = 0;  // of `executions`: the costs are of these (RunSum::sampled())
+  store::CostSum cpu;
+  bool more = false;                     // there are further rows, which are not in it
+  std::uint64_t from_ns = 0, to_ns = 0;  // the hours, CLOCK_REALTIME: [from, to)
+};
+GoneSum sum_of(const GoneList& list);
+
+// Whether the asker may see sums of that user; empty: all.
 using SeesUser = std::function<bool(const std::optional<std::uint32_t>& uid)>;
 
 // False where the filter asks for what sums do not know: process, labels, elapsed time.

@@ -18,7 +18,9 @@ namespace tailor::serve {
 struct QuerySum {
   std::string name, text, last_execution;
   // Runs that an engine added up in one row count each.
-  std::uint64_t executions = 0, samples = 0, ended = 0;
+  std::uint64_t executions = 0, samples = 0;
+  // That ended: those whose elapsed time is known, and those of which it is not (profile::is_untimed).
+  std::uint64_t ended = 0, untimed = 0;
   std::uint64_t drawn_executions = 0;  // of `executions`: those that are sampled
   double cpu_ns = 0, elapsed_sum = 0, elapsed_min = 0, elapsed_max = 0;
   std::uint64_t first_ns = UINT64_MAX, last_ns = 0;

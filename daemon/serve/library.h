@@ -15,35 +15,15 @@
 #include "daemon/query/load/profile.h"
 #include "daemon/query/sums/costs.h"
 #include "daemon/serve/checked_segments.h"
+#include "daemon/serve/execution_filter.h"
 #include "daemon/serve/gone.h"
-#include "daemon/serve/plan_changes.h"
+#include "daemon/serve/plan_key.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/summary.h"
 #include "proto/base/result.h"
 #include "proto/base/stop.h"
 
 namespace tailor::serve {
-
-// Whether whoever asks may see an execution; empty: all. What one may not see does not exist.
-using Visible = std::function<bool(const store::ExecutionRow&)>;
-
-// What a list of executions is to hold. Nothing set: the newest.
-struct ExecutionFilter {
-  std::size_t limit = 100;
-  std::optional<std::uint64_t> since_ns, until_ns;  // CLOCK_REALTIME of the begin: [since, until)
-  bool ran_since = false;  // those too that began before `since_ns` and ran then or later (store::WallRange)
-  std::optional<std::int32_t> pid;
-  std::string process_name;  // of the process or its engine, in any case of letters
-  std::string cgroup;        // of the process: a pattern of profile/cgroup.h
-  std::vector<std::pair<std::string, std::string>> labels;  // all must hold
-  std::string fingerprint;                                  // of fingerprint.h
-  std::string plan;                                         // part of the plan's name
-  // Where an engine added up runs, of the longest of them.
-  std::optional<std::int64_t> min_elapsed_ns;
-  std::string after;  // only those that follow this execution in the list: its id, 32 digits
-  // Who may see what; empty: everything.
-  Visible visible;
-};
 
 struct ExecutionList {
   std::vector<store::ExecutionRow> rows;  // newest first
@@ -60,7 +40,7 @@ struct Target {
     kFiltered,  // the newest `count` that pass `filter` (its limit does not count); 0: all of them
     kPrefix,    // the one whose id begins with `prefix`
     kIds,       // those of `ids`
-    kProcess,  // of a store: the newest recording as a whole, for whoever looks at a process. Of a file: kAll
+    kProcess,   // of a store: the newest recording as a whole, to look at a process. Of a file: kAll
   };
   What what = What::kDefault;
   std::size_t count = 1;
@@ -126,7 +106,7 @@ class Library {
   // Sums of executions whose samples are gone; none of a file, and where sums do not know what the filter
   // asks.
   virtual Result<GoneList> gone(const ExecutionFilter& filter, const SeesUser& sees, const Stop& stop);
-  // What was removed from the catalogue of a store to make room, of the users whom whoever asks may see; none
+  // What was removed from the catalogue of a store to make room, of the users whom the asker may see; none
   // of a file.
   virtual Result<std::vector<store::RemovedOfUser>> removed(const SeesUser& sees);
   // Of those plans that can be read.

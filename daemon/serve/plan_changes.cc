@@ -1,6 +1,7 @@
 #include "daemon/serve/plan_changes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/library.h"
+#include "daemon/serve/plan_key.h"
 
 namespace tailor::serve {
 namespace {

@@ -2,15 +2,12 @@
 // the same is in them (plan_shape.h), so a daemon or an engine that was started anew changes none.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "daemon/store/catalogue.h"
-#include "proto/base/ids.h"
 #include "proto/base/result.h"
 #include "proto/base/stop.h"
 
@@ -18,15 +15,6 @@ namespace tailor::serve {
 
 class Library;
 struct ExecutionFilter;
-
-struct PlanKey {
-  store::RecordingNumber recording = 0;
-  ProcessId process;
-  PlanId plan = 0;
-  auto operator<=>(const PlanKey&) const = default;
-};
-// Of those that could be read.
-using PlanShapes = std::map<PlanKey, std::uint64_t>;
 
 struct PlanChange {
   std::string fingerprint;

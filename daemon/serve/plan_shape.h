@@ -1,4 +1,4 @@
-// Whether two plans are the same tree of operators, whoever registered them and when.
+// Whether two plans are the same tree of operators, whatever process registered them and when.
 #pragma once
 
 #include <cstdint>

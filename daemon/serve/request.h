@@ -9,8 +9,7 @@
 #include "daemon/query/reports/flame.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/view.h"
-#include "daemon/serve/view_functions.h"
-#include "daemon/serve/views.h"
+#include "daemon/serve/view_options.h"
 #include "tailor/v1/control.pb.h"
 
 namespace tailor::serve {
@@ -34,6 +33,7 @@ struct TimelineView {
 };
 struct FlameView {
   std::vector<query::FlameLevel> order = query::default_flame_order();
+  SharesOf of = SharesOf::kPlan;
 };
 struct FunctionsView {
   FunctionsRequest request;
@@ -43,6 +43,9 @@ struct ListingView {
 };
 struct MemoryView {
   std::size_t points = 20'000;
+};
+struct BoundsView {
+  BoundsRequest request;
 };
 struct ThreadsView {};
 struct IterationsView {
@@ -54,7 +57,7 @@ struct SamplesView {
   bool slices = false;  // of more samples than that: sums over slices of time
 };
 using ViewKind = std::variant<ProfileView, TimelineView, FlameView, FunctionsView, ListingView, MemoryView,
-                              ThreadsView, IterationsView, SourcesView, SamplesView>;
+                              BoundsView, ThreadsView, IterationsView, SourcesView, SamplesView>;
 struct ViewRequest {
   Target target;
   Filters filters;
@@ -69,6 +72,7 @@ struct ReportRequest {
 struct BundleRequest {
   Target target;
 };
+// Two executions, or all runs of a query in a time: then kFiltered, by fingerprint and time alone.
 struct CompareRequest {
   Target a, b;
   std::string source;
@@ -97,6 +101,10 @@ struct TagCostRequest {
   ExecutionFilter filter;   // its limit does not count
   std::size_t limit = 100;  // queries
 };
+// Executions that ran by another plan than the one of their query before.
+struct PlanChangesRequest {
+  ExecutionFilter filter;  // among these; its limit counts changes
+};
 struct HostRequest {
   std::optional<std::uint64_t> since_ns, until_ns;
   std::uint32_t buckets = 90;
@@ -107,8 +115,9 @@ struct ControlCall {
   v1::ControlRequest asked;
 };
 
-using Request = std::variant<HealthRequest, StatusRequest, ExecutionsRequest, ExecutionRequest, ViewRequest,
-                             ReportRequest, BundleRequest, CompareRequest, FingerprintsRequest,
-                             FingerprintRequest, HistoryRequest, TagCostRequest, HostRequest, ControlCall>;
+using Request =
+    std::variant<HealthRequest, StatusRequest, ExecutionsRequest, ExecutionRequest, ViewRequest,
+                 ReportRequest, BundleRequest, CompareRequest, FingerprintsRequest, FingerprintRequest,
+                 HistoryRequest, TagCostRequest, PlanChangesRequest, HostRequest, ControlCall>;
 
 }  // namespace tailor::serve

@@ -3,90 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <set>
 
 #include "daemon/query/time/wall_time.h"
+#include "daemon/serve/taker.h"
 
 namespace tailor::serve {
 namespace {
 
-constexpr std::size_t kLongest = 400;  // bytes of a parameter's value
-
-template <typename Number>
-bool parse_number(std::string_view text, Number& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-// The parameters of one request: each is taken once, and what nobody took is wrong.
-class Taker {
- public:
-  explicit Taker(const Parameters& parameters) {
-    for (const auto& [name, value] : parameters) {
-      if (value.size() > kLongest) {
-        fail(fmt::format("the parameter {} is longer than {} bytes", name, kLongest));
-      } else if (!values_[name].empty() && name != "label") {
-        fail(fmt::format("the parameter {} is given more than once", name));
-      }
-      values_[name].push_back(value);
-    }
-  }
-
-  // Null where it was not given.
-  const std::string* text(const std::string& name) {
-    const auto found = values_.find(name);
-    if (found == values_.end()) return nullptr;
-    taken_.insert(name);
-    return &found->second.front();
-  }
-
-  std::vector<std::string> all(const std::string& name) {
-    if (text(name) == nullptr) return {};
-    return values_[name];
-  }
-
-  template <typename Number>
-  std::optional<Number> number(const std::string& name, Number least, Number most) {
-    const std::string* value = text(name);
-    if (value == nullptr) return std::nullopt;
-    Number out{};
-    if (parse_number(*value, out) && out >= least && out <= most) return out;
-    fail(fmt::format("{} is a number from {} to {}, not \"{}\"", name, least, most, *value));
-    return std::nullopt;
-  }
-
-  // The index of the choice that was given; `otherwise` if none was.
-  std::size_t choice(const std::string& name, const std::vector<std::string_view>& choices,
-                     std::size_t otherwise) {
-    const std::string* value = text(name);
-    if (value == nullptr) return otherwise;
-    const auto found = std::find(choices.begin(), choices.end(), *value);
-    if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-    fail(fmt::format("{} is one of {}, not \"{}\"", name, fmt::join(choices, ", "), *value));
-    return otherwise;
-  }
-
-  void fail(std::string message) {
-    if (problem_.empty()) problem_ = std::move(message);
-  }
-
-  Status finish() {
-    for (const auto& [name, value] : values_) {
-      if (!taken_.contains(name)) fail(fmt::format("there is no parameter \"{}\" here", name));
-    }
-    if (!problem_.empty()) return invalid(problem_);
-    return Ok{};
-  }
-
- private:
-  std::map<std::string, std::vector<std::string>> values_;
-  std::set<std::string> taken_;
-  std::string problem_;
-};
+constexpr std::size_t kLongestFingerprint = 64;  // bytes
 
 bool is_prefix(std::string_view id) {
   return id.size() >= 4 && id.size() <= 32 && std::all_of(id.begin(), id.end(), [](char c) {
@@ -103,8 +29,10 @@ Result<Target> parse_target(std::string_view id) {
                   id.substr(0, 64)));
 }
 
-void take_range(Taker& take, std::optional<std::uint64_t>& since, std::optional<std::uint64_t>& until) {
-  for (auto [name, out] : {std::pair{"since", &since}, std::pair{"until", &until}}) {
+// `of`: what stands before the names of the parameters.
+void take_range(Taker& take, std::optional<std::uint64_t>& since, std::optional<std::uint64_t>& until,
+                const std::string& of = "") {
+  for (const auto& [name, out] : {std::pair{of + "since", &since}, std::pair{of + "until", &until}}) {
     const std::string* text = take.text(name);
     if (text == nullptr) continue;
     auto time = parse_time(*text);
@@ -191,6 +119,7 @@ ViewKind take_flame(Taker& take) {
     if (query::has_functions(view.order))
       take.fail("functions are not levels here: executions/{id}/functions has them");
   }
+  if (take.choice("of", {"cpu", "elapsed"}, 0) == 1) view.of = SharesOf::kElapsed;
   return view;
 }
 
@@ -208,6 +137,16 @@ ViewKind take_listing(Taker& take) {
 
 ViewKind take_memory(Taker& take) {
   return MemoryView{take.number<std::size_t>("points", 0, 1'000'000).value_or(20'000)};
+}
+
+ViewKind take_bounds(Taker& take) {
+  BoundsView view;
+  const auto cache = take.number<std::uint64_t>("cache", 4096, std::uint64_t{1} << 46);
+  if (!cache) take.fail("bounds are those of a cache: give its size in bytes as cache");
+  view.request.cache_bytes = cache.value_or(0);
+  view.request.rates.bytes = take.number<double>("bytes_per_second", 1, 1e15).value_or(0);
+  view.request.rates.cycles = take.number<double>("cycles_per_second", 1, 1e15).value_or(0);
+  return view;
 }
 
 ViewKind take_samples(Taker& take) {
@@ -253,6 +192,13 @@ void check_plan(const ViewRequest& request, Taker& take) {
   take.fail("plan says whose numbers pipeline and operator are: give one of them with it");
 }
 
+bool is_of_elapsed_time(const ViewKind& kind) {
+  const auto* profile = std::get_if<ProfileView>(&kind);
+  const auto* flame = std::get_if<FlameView>(&kind);
+  return (profile != nullptr && profile->of == SharesOf::kElapsed) ||
+         (flame != nullptr && flame->of == SharesOf::kElapsed);
+}
+
 template <ViewKind (*take_kind)(Taker&)>
 Result<Request> ask_view(std::string_view named, Taker& take) {
   auto target = parse_target(named);
@@ -267,10 +213,8 @@ Result<Request> ask_view(std::string_view named, Taker& take) {
   }
   ViewRequest request{*target, {}, take_kind(take)};
   if (!std::holds_alternative<SourcesView>(request.kind)) request.filters = take_filters(take);
-  const auto* profile = std::get_if<ProfileView>(&request.kind);
   const Filters& given = request.filters;
-  if (profile != nullptr && profile->of == SharesOf::kElapsed &&
-      (given.tid || given.pipeline || given.op || given.iteration))
+  if (is_of_elapsed_time(request.kind) && (given.tid || given.pipeline || given.op || given.iteration))
     take.fail(
         "thread, pipeline, operator and iteration leave out threads that worked: with of=elapsed only "
         "from_ns and to_ns choose samples");
@@ -282,12 +226,28 @@ Result<Request> ask_executions(std::string_view, Taker& take) {
   return Request(ExecutionsRequest{take_execution_filter(take)});
 }
 
+// Of a comparison: an execution, or all runs of a query that began in a time.
+Result<Target> take_side(Taker& take, const std::string& name) {
+  constexpr std::string_view kQuery = "fingerprint:";
+  const std::string* text = take.text(name);
+  if (text == nullptr)
+    return invalid(fmt::format("compare takes two executions or queries: {} is missing", name));
+  if (!text->starts_with(kQuery)) return parse_target(*text);
+  ExecutionFilter runs;
+  runs.fingerprint = text->substr(kQuery.size());
+  if (runs.fingerprint.empty() || runs.fingerprint.size() > kLongestFingerprint)
+    return invalid(fmt::format("{}: a query is named fingerprint:DIGITS, with at most {} digits", name,
+                               kLongestFingerprint));
+  take_range(take, runs.since_ns, runs.until_ns, name + "_");
+  if (runs.since_ns && runs.until_ns && *runs.since_ns >= *runs.until_ns)
+    return invalid(fmt::format("{}: the time ends before it begins", name));
+  return Target{Target::What::kFiltered, 0, {}, std::move(runs)};
+}
+
 Result<Request> ask_compare(std::string_view, Taker& take) {
   CompareRequest request;
-  for (auto [name, out] : {std::pair{"a", &request.a}, std::pair{"b", &request.b}}) {
-    const std::string* id = take.text(name);
-    if (id == nullptr) return invalid(fmt::format("compare takes two executions: {} is missing", name));
-    auto target = parse_target(*id);
+  for (const auto& [name, out] : {std::pair{"a", &request.a}, std::pair{"b", &request.b}}) {
+    auto target = take_side(take, name);
     if (!target) return target.error();
     *out = std::move(*target);
   }
@@ -350,7 +310,6 @@ Result<Request> ask_fingerprints(std::string_view, Taker& take) {
 }
 
 Result<Request> ask_fingerprint(std::string_view named, Taker& take) {
-  constexpr std::size_t kLongestFingerprint = 64;
   if (named.size() > kLongestFingerprint) return no_such_path("/api/v1/fingerprints/" + std::string(named));
   FingerprintRequest request{std::string(named), {}};
   take_range(take, request.filter.since_ns, request.filter.until_ns);
@@ -362,6 +321,12 @@ Result<Request> ask_tag_cost(std::string_view, Taker& take) {
   request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
   take_range(take, request.filter.since_ns, request.filter.until_ns);
   if (const std::string* text = take.text("fingerprint")) request.filter.fingerprint = *text;
+  return Request(std::move(request));
+}
+
+Result<Request> ask_plan_changes(std::string_view, Taker& take) {
+  PlanChangesRequest request{take_choice(take)};
+  request.filter.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
   return Request(std::move(request));
 }
 
@@ -400,6 +365,7 @@ constexpr PathRow kPathRows[] = {
     {{"/api/v1/executions/{id}/functions", "GET", Needs::kVisitor, Answerer::kService, "Functions"}, ask_view<take_functions>},
     {{"/api/v1/executions/{id}/listing", "GET", Needs::kVisitor, Answerer::kService, "Listing"}, ask_view<take_listing>},
     {{"/api/v1/executions/{id}/memory", "GET", Needs::kVisitor, Answerer::kService, "Memory"}, ask_view<take_memory>},
+    {{"/api/v1/executions/{id}/bounds", "GET", Needs::kVisitor, Answerer::kService, "Bounds"}, ask_view<take_bounds>},
     {{"/api/v1/executions/{id}/threads", "GET", Needs::kVisitor, Answerer::kService, "Threads"}, ask_view<take_nothing<ThreadsView>>},
     {{"/api/v1/executions/{id}/iterations", "GET", Needs::kVisitor, Answerer::kService, "Iterations"}, ask_view<take_iterations>},
     {{"/api/v1/executions/{id}/sources", "GET", Needs::kVisitor, Answerer::kService, "Sources"}, ask_view<take_nothing<SourcesView>>},
@@ -410,6 +376,7 @@ constexpr PathRow kPathRows[] = {
     {{"/api/v1/fingerprints/{fingerprint}", "GET", Needs::kVisitor, Answerer::kService, "Fingerprint"}, ask_fingerprint},
     {{"/api/v1/history", "GET", Needs::kVisitor, Answerer::kService, "History"}, ask_history},
     {{"/api/v1/tag-cost", "GET", Needs::kVisitor, Answerer::kService, "TagCosts"}, ask_tag_cost},
+    {{"/api/v1/plan-changes", "GET", Needs::kVisitor, Answerer::kService, "PlanChanges"}, ask_plan_changes},
     {{"/api/v1/control/pause", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_pause},
     {{"/api/v1/control/resume", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_resume},
     {{"/api/v1/control/rate", "POST", Needs::kControl, Answerer::kService, "Controlled"}, ask_rate},

@@ -10,8 +10,10 @@
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
+#include "daemon/serve/bounds_view.h"
 #include "daemon/serve/file_state.h"
 #include "daemon/serve/history.h"
+#include "daemon/serve/json_time.h"
 #include "daemon/serve/kind_costs.h"
 #include "daemon/serve/query_runs.h"
 #include "daemon/serve/sums_json.h"
@@ -42,6 +44,14 @@ std::uint64_t own_memory_bytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+// A process that ends at once takes a message or two along. An agent that this daemon does not keep up with
+// has many.
+bool loses_messages(const v1::ProcessAccounting& total) {
+  constexpr std::uint64_t kFew = 100;
+  const std::uint64_t unsent = total.agent_unsent();
+  return unsent > kFew && unsent > (total.messages() + unsent) / 100;
+}
+
 Json health_of(const v1::DaemonStatus& status) {
   Json reasons = Json::array();
   const v1::ProcessAccounting& total = status.total();
@@ -50,6 +60,12 @@ Json health_of(const v1::DaemonStatus& status) {
   const double lost_share = given > 0 ? lost / given : 0;
   if (lost_share > 0.01)
     reasons.push_back(fmt::format("{:.1f} % of the samples were lost", lost_share * 100));
+  if (loses_messages(total)) {
+    reasons.push_back(
+        fmt::format("{} messages of agents were not sent before their connection ended: plans, code and "
+                    "executions are missing",
+                    total.agent_unsent()));
+  }
   if (!status.store_problem().empty()) reasons.push_back("the store: " + status.store_problem());
   if (status.store_loss().blocks() > 0)
     reasons.push_back(fmt::format("{} blocks could not be written", status.store_loss().blocks()));
@@ -121,6 +137,7 @@ Result<Json> Service::answer(const Request& request, const Access& access, const
                         [&](const FingerprintRequest& r) { return fingerprint(r, access, stop); },
                         [&](const HistoryRequest& r) { return history(r, access, stop); },
                         [&](const TagCostRequest& r) { return tag_cost(r, access, stop); },
+                        [&](const PlanChangesRequest& r) { return plan_changes(r, access, stop); },
                         [&](const HostRequest& r) { return host(r, access, stop); },
                         [&](const ControlCall& r) { return control(r, access); },
                     },
@@ -161,20 +178,10 @@ Json Service::status(const Access& access) const {
 }
 
 Result<Json> Service::executions(const ExecutionsRequest& request, const Access& access, const Stop& stop) {
-  ExecutionFilter filter = request.filter;
-  filter.visible = visible_to(access);
-  auto list = library_.executions(filter, stop);
-  if (!list) return list.error();
-  auto removed = library_.removed(sums_visible_to(access));
-  if (!removed) return removed.error();
-  auto file = file_state(library_, list->rows, kMostCheckedOfRequest, stop);
-  if (!file) return file.error();
-  Result<GoneList> gone = GoneList{};
-  const bool is_last = !list->more || list->rows.empty();
-  if (is_last) gone = library_.gone(filter, sums_visible_to(access), stop);
-  if (!gone) return gone.error();
-  Json out = executions_page_json(*list, *removed, is_last ? &*gone : nullptr);
-  out["file"] = std::move(*file);
+  auto found = page(request.filter, kMostCheckedOfRequest, access, stop);
+  if (!found) return found.error();
+  Json out = executions_page_json(found->list, found->removed, found->gone ? &*found->gone : nullptr);
+  out["file"] = std::move(found->file);
   return out;
 }
 
@@ -274,16 +281,6 @@ Status Service::may_read_code(const View& view, const Access& access) {
   return Ok{};
 }
 
-Result<Json> Service::compare(const CompareRequest& request, const Access& access, const Stop& stop) {
-  Filters filters;
-  filters.source = request.source;
-  auto a = open(request.a, filters, Detail::kSums, access, stop);
-  if (!a) return a.error();
-  auto b = open(request.b, filters, Detail::kSums, access, stop);
-  if (!b) return b.error();
-  return compare_json(*a, *b);
-}
-
 Result<Json> Service::fingerprints(const FingerprintsRequest& request, const Access& access,
                                    const Stop& stop) {
   ExecutionFilter filter = request.filter;
@@ -320,6 +317,13 @@ Result<Json> Service::tag_cost(const TagCostRequest& request, const Access& acce
   });
   if (!read) return read.error();
   return costs.json(request.limit);
+}
+
+Result<Json> Service::plan_changes(const PlanChangesRequest& request, const Access& access,
+                                   const Stop& stop) {
+  const auto list = plan_changes(request.filter, access, stop);
+  if (!list) return list.error();
+  return plan_changes_json(*list);
 }
 
 Result<Json> Service::host(const HostRequest& request, const Access& access, const Stop& stop) {
@@ -377,23 +381,28 @@ Result<Json> Service::control(const ControlCall& call, const Access& access) con
 Detail detail_of(const ViewKind& kind) {
   if (std::holds_alternative<ListingView>(kind)) return Detail::kCode;
   if (std::holds_alternative<FunctionsView>(kind)) return Detail::kFunctions;
+  const auto of_shares = [](SharesOf of) {
+    return of == SharesOf::kElapsed ? Detail{.samples = true} : Detail::kSums;
+  };
   if (const auto* profile = std::get_if<ProfileView>(&kind); profile != nullptr)
-    return profile->of == SharesOf::kElapsed ? Detail{.samples = true} : Detail::kSums;
-  const bool sums = std::holds_alternative<FlameView>(kind) || std::holds_alternative<SourcesView>(kind);
-  return sums ? Detail::kSums : Detail::kSamples;
+    return of_shares(profile->of);
+  if (const auto* flame = std::get_if<FlameView>(&kind); flame != nullptr) return of_shares(flame->of);
+  const bool of_sums = std::holds_alternative<SourcesView>(kind) || std::holds_alternative<BoundsView>(kind);
+  return of_sums ? Detail::kSums : Detail::kSamples;
 }
 
 Result<Json> view_answer(const View& view, const ViewKind& kind) {
   return std::visit(Overloaded{
                         [&](const ProfileView& v) { return profile_json(view, v.of); },
                         [&](const TimelineView& v) { return timeline_json(view, v.options); },
-                        [&](const FlameView& v) { return flame_json(view, v.order); },
+                        [&](const FlameView& v) { return flame_json(view, v.order, v.of); },
                         [&](const FunctionsView& v) {
                           const query::NamedFunctions names(*view.whole, {}, query::NamesFrom::kProfile);
                           return functions_json(view, names, v.request);
                         },
                         [&](const ListingView& v) { return listing_json(view, v.plan_key); },
                         [&](const MemoryView& v) { return memory_json(view, v.points); },
+                        [&](const BoundsView& v) { return bounds_json(view, v.request); },
                         [&](const ThreadsView&) { return threads_json(view); },
                         [&](const IterationsView& v) { return iterations_json(view, v.from); },
                         [&](const SourcesView&) { return sources_json(view); },

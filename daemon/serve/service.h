@@ -4,10 +4,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/serve/access.h"
+#include "daemon/serve/execution_groups.h"
 #include "daemon/serve/library.h"
+#include "daemon/serve/plan_changes.h"
 #include "daemon/serve/request.h"
 #include "daemon/serve/view_functions.h"
 #include "daemon/serve/views.h"
@@ -30,6 +35,14 @@ struct ServiceOptions {
   query::NamesFrom names_from = query::NamesFrom::kProfile;
 };
 
+// A part of the list of executions, and what a list has to say beside them.
+struct ExecutionPage {
+  ExecutionList list;
+  std::vector<store::RemovedOfUser> removed;
+  std::optional<GoneList> gone;  // on the last page: what else passes the filter
+  Json file;                     // file_state()
+};
+
 // Any number of threads. An answer reads what is stored and published; a ControlCall alone changes something.
 class Service {
  public:
@@ -44,9 +57,32 @@ class Service {
   // All views of one target with the keys of their requests (docs/http-api.md, "bundle").
   Result<Json> bundle(const Target& target, const Access& access, const Stop& stop);
 
+  // The same as values, for those who make text of them. What `access` may not see is in none.
+
+  // Loads and checks that `access` may see it.
+  Result<View> open(const Target& target, const Filters& filters, Detail detail, const Access& access,
+                    const Stop& stop);
+  // Calls `take`, newest first, for what passes the filter, its limit apart, until it says false.
+  Status visit(const ExecutionFilter& filter, const Access& access, const Stop& stop,
+               const std::function<bool(store::ExecutionRow)>& take);
+  // `most_checked`: bytes of samples behind the executions that are looked at for damage.
+  Result<ExecutionPage> page(const ExecutionFilter& filter, std::uint64_t most_checked, const Access& access,
+                             const Stop& stop);
+  Result<PlanChangeList> plan_changes(const ExecutionFilter& filter, const Access& access, const Stop& stop);
+  Result<std::vector<ExecutionGroup>> groups(const ExecutionFilter& filter, GroupBy by, const Access& access,
+                                             const Stop& stop);
+  Result<NotInGroups> not_in_groups(const ExecutionFilter& filter, const Access& access, const Stop& stop);
+  // Whether samples of executions that pass the filter are gone, and sums know them. False where that cannot
+  // be read: an answer from samples says what is wrong with the store.
+  bool has_gone(const ExecutionFilter& filter, const Access& access, const Stop& stop);
+  // All sums of the hours that the range touches, and what of the samples behind them is damaged. What was
+  // lost, it has of all users.
+  Result<store::Summary> sums(const store::WallRange& range, const Access& access, const Stop& stop,
+                              query::StoreDamage& damage);
+
   bool live() const { return static_cast<bool>(options_.status); }
   Json health() const;
-  // Of whoever sees everything: the sums are of the whole host. Else, and without a daemon, nothing.
+  // For an asker who sees everything: the sums are of the whole host. Else, and without a daemon, nothing.
   std::map<std::string, double> kinds(const Access& access) const;
 
  private:
@@ -66,10 +102,8 @@ class Service {
   Result<Json> control(const ControlCall& call, const Access& access) const;
   Result<Json> history(const HistoryRequest& request, const Access& access, const Stop& stop);
   Result<Json> tag_cost(const TagCostRequest& request, const Access& access, const Stop& stop);
+  Result<Json> plan_changes(const PlanChangesRequest& request, const Access& access, const Stop& stop);
   Result<Json> host(const HostRequest& request, const Access& access, const Stop& stop);
-  // Loads and checks that `access` may see it.
-  Result<View> open(const Target& target, const Filters& filters, Detail detail, const Access& access,
-                    const Stop& stop);
 
   // Denied where `access` may see the executions, and not their IR and machine code.
   static Status may_read_code(const View& view, const Access& access);

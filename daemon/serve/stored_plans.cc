@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "daemon/profile/ignoring_sink.h"
 #include "daemon/serve/plan_shape.h"
 #include "daemon/store/store_reader.h"
 
@@ -9,7 +10,7 @@ namespace tailor::serve {
 namespace {
 
 // Looks at the plans of one recording that are asked for, and at nothing else.
-class ShapeSink : public profile::ProfileSink {
+class ShapeSink : public profile::IgnoringSink {
  public:
   ShapeSink(store::RecordingNumber recording, const std::set<PlanKey>& wanted, PlanShapes& out)
       : recording_(recording), wanted_(wanted), out_(out) {}
@@ -18,18 +19,6 @@ class ShapeSink : public profile::ProfileSink {
     const PlanKey key{recording_, process, plan.id()};
     if (wanted_.contains(key)) out_.insert_or_assign(key, plan_shape(query::PlanModel(plan)));
   }
-  void on_recording(const profile::RecordingInfo&) override {}
-  void on_process(const profile::ProcessRecord&) override {}
-  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
-  void on_component(ProcessId, std::uint32_t, const std::string&) override {}
-  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
-  void on_code(ProcessId, TimeNs, const v1::CodeObject&) override {}
-  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
-  void on_execution(const profile::ExecutionRecord&) override {}
-  void on_samples(std::span<const profile::SampleRecord>) override {}
-  void on_activity(std::span<const profile::ActivityRecord>) override {}
-  void on_accounting(const profile::Accounting&) override {}
-  void on_watermark(TimeNs) override {}
 
  private:
   const store::RecordingNumber recording_;

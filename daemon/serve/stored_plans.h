@@ -5,7 +5,7 @@
 #include <string>
 
 #include "daemon/query/load/damage.h"
-#include "daemon/serve/plan_changes.h"
+#include "daemon/serve/plan_key.h"
 #include "daemon/store/catalogue.h"
 #include "proto/base/result.h"
 #include "proto/base/stop.h"

@@ -265,7 +265,8 @@ Result<Summarised> summarise(const std::string& directory, const store::Catalogu
   add_runs(*profile, noted->ended, names, out.summary);
   out.summary.losses = std::move(noted->losses);
   out.summary.queries = std::move(names.queries);
-  const std::uint64_t unwritten = profile->said_loss().samples + profile->read_report().missing_samples;
+  // What was cut out of these segments was so before they were summed up.
+  const std::uint64_t unwritten = out.loss.samples + out.loss.removed_samples + out.read.missing_samples;
   if (unwritten > 0) out.summary.losses[noted->last_hour()].unwritten += unwritten;
   return out;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/query/sums/terms.h"
-#include "daemon/serve/views.h"
+#include "daemon/serve/json_time.h"
 
 namespace tailor::serve {
 namespace {
@@ -78,6 +78,7 @@ Json sums_json(const Sums& sums, std::size_t limit, bool with_losses) {
   Json events = Json::array();
   for (const auto& [event, sum] : sums.events) events.push_back(event_json(event, sum));
   Json out = {{"executions", sums.runs.executions},
+              {"drawn", sums.runs.sampled()},
               {"failed", sums.runs.failed},
               {"result_rows", {{"executions", sums.runs.rows_known}, {"rows", sums.runs.rows}}},
               {"elapsed_ns", elapsed_json(sums.runs)},
@@ -200,12 +201,13 @@ class History {
 }  // namespace
 
 Json elapsed_json(const store::RunSum& runs) {
-  const auto count = static_cast<double>(runs.executions);
-  const bool some = runs.executions > 0;
+  const auto count = static_cast<double>(runs.timed());
+  const bool some = runs.timed() > 0;
   Json out = {{"min", some ? runs.elapsed_min : 0},
               {"mean", some ? static_cast<double>(runs.elapsed_sum) / count : 0},
               {"max", runs.elapsed_max}};
-  const bool known = some && runs.elapsed.count() == runs.executions;
+  if (runs.untimed > 0) out["unknown"] = runs.untimed;
+  const bool known = some && runs.elapsed.count() == runs.timed();
   for (const auto& [key, part] : {std::pair{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}}) {
     // A bucket's middle may lie outside of what there was.
     out[key] = known ? Json(std::max(static_cast<double>(runs.elapsed_min),
@@ -228,6 +230,7 @@ Json gone_json(const GoneList& gone) {
                    {"text", row.names.text},
                    {"executions", row.runs.executions},
                    {"failed", row.runs.failed},
+                   {"drawn", row.runs.sampled()},
                    {"elapsed_ns", elapsed_json(row.runs)},
                    {"cpu_ns", store::to_number(row.cpu.weight)},
                    {"samples", store::to_number(row.cpu.samples)}});

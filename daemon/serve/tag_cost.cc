@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/query/sums/interval.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/short_text.h"
@@ -19,10 +20,10 @@ constexpr std::size_t kLongestName = 256;  // bytes
 // Satterthwaite.
 class RelativeVariance {
  public:
-  // `variance`: relative, found from `executions`.
-  void add(double variance, std::uint64_t executions) {
+  // `variance`: relative, found from this number of groups, two at least.
+  void add(double variance, double groups) {
     sum_ += variance;
-    uncertain_ += variance * variance / static_cast<double>(executions - 1);
+    uncertain_ += variance * variance / (groups - 1);
   }
   void set_interval(TagCost& out) const {
     const double degrees = uncertain_ > 0 ? sum_ * sum_ / uncertain_ : 1;
@@ -49,26 +50,49 @@ query::Json cost_json(const TagCost& cost) {
 
 }  // namespace
 
+void CostSample::add(double cost, std::uint64_t count) {
+  const auto many = static_cast<double>(count);
+  profile::add_bounded(executions, count);
+  sum += cost;
+  squares += cost * cost;
+  group_squares += many * many;
+  products += cost * many;
+}
+
+void CostSample::add_free(std::uint64_t count) {
+  profile::add_bounded(executions, count);
+  group_squares += static_cast<double>(count);
+}
+
+double CostSample::groups() const {
+  const auto all = static_cast<double>(executions);
+  return group_squares > 0 ? all * all / group_squares : 0;
+}
+
 double CostSample::variance() const {
-  const auto n = static_cast<double>(executions);
-  return std::max(0.0, squares - sum * sum / n) / (n - 1) / n;
+  const auto all = static_cast<double>(executions);
+  const double each = mean(), n = groups();
+  const double left = squares - 2 * each * products + each * each * group_squares;
+  return std::max(0.0, left) * n / (n - 1) / (all * all);
 }
 
 TagCost tag_cost(const CostSample& with, const CostSample& without) {
   TagCost out{with, without};
-  if (std::min(with.executions, without.executions) < TagCosts::kLeastExecutions) return out;
+  if (!(std::min(with.groups(), without.groups()) >= TagCosts::kLeastGroups)) return out;
   if (with.sum <= 0 || without.sum <= 0) return out;
   out.ratio = with.mean() / without.mean();
   RelativeVariance variance;
   for (const CostSample& side : {with, without})
-    variance.add(side.variance() / (side.mean() * side.mean()), side.executions);
+    variance.add(side.variance() / (side.mean() * side.mean()), side.groups());
   variance.set_interval(out);
   return out;
 }
 
 void TagCosts::add(const store::ExecutionRow& row) {
-  // Of runs that an engine added up nobody knows what each cost.
-  if (row.record.end == kTimeMax || !row.record.drawn || profile::adds_up_runs(row.record)) {
+  // An engine that promised to add up runs, and did not say how many, stands for a number that is not known.
+  const bool is_known = !profile::adds_up_runs(row.record) || row.record.added != nullptr;
+  const std::uint64_t runs = profile::runs_of(row.record);
+  if (row.record.end == kTimeMax || !row.record.drawn || !is_known || runs == 0) {
     ++not_counted_;
     return;
   }
@@ -79,7 +103,10 @@ void TagCosts::add(const store::ExecutionRow& row) {
   }
   Query& query = queries_[fingerprint];
   if (query.name.empty()) query.name = short_text(row.plan_name, kLongestName);
-  (row.record.tags_off ? query.without : query.with).add(row.cost.cpu_ns);
+  CostSample& side = row.record.tags_off ? query.without : query.with;
+  // Those without a sample that the store added up were drawn one by one all the same.
+  if (row.cost.samples == 0 && profile::is_sum_of_unsampled(row.record)) return side.add_free(runs);
+  side.add(row.cost.cpu_ns, runs);
 }
 
 // Stratified: a query that is expensive, or has more executions without tags by chance, moves nothing.
@@ -90,8 +117,8 @@ TagCost TagCosts::of_all() const {
   for (const auto& [fingerprint, query] : queries_) {
     if (!tag_cost(query.with, query.without).is_known) continue;
     known.push_back(&query);
-    out.with.executions += query.with.executions;
-    out.without.executions += query.without.executions;
+    profile::add_bounded(out.with.executions, query.with.executions);
+    profile::add_bounded(out.without.executions, query.without.executions);
     with += query.executions() * query.with.mean();
     without += query.executions() * query.without.mean();
   }
@@ -99,10 +126,10 @@ TagCost TagCosts::of_all() const {
   RelativeVariance variance;
   for (const Query* query : known) {
     const double squared = query->executions() * query->executions();
-    variance.add(squared * query->with.variance() / (with * with), query->with.executions);
-    variance.add(squared * query->without.variance() / (without * without), query->without.executions);
+    variance.add(squared * query->with.variance() / (with * with), query->with.groups());
+    variance.add(squared * query->without.variance() / (without * without), query->without.groups());
   }
-  const auto all = static_cast<double>(out.with.executions + out.without.executions);
+  const auto all = static_cast<double>(out.with.executions) + static_cast<double>(out.without.executions);
   out.with.sum = with / all * static_cast<double>(out.with.executions);
   out.without.sum = without / all * static_cast<double>(out.without.executions);
   out.ratio = with / without;
@@ -114,7 +141,7 @@ query::Json TagCosts::json(std::size_t limit) const {
   std::vector<std::pair<double, const std::pair<const std::string, Query>*>> order;
   std::uint64_t untagged = 0;
   for (const auto& each : queries_) {
-    untagged += each.second.without.executions;
+    profile::add_bounded(untagged, each.second.without.executions);
     order.emplace_back(each.second.with.sum + each.second.without.sum, &each);
   }
   std::stable_sort(order.begin(), order.end(),

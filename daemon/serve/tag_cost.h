@@ -12,18 +12,23 @@
 
 namespace tailor::serve {
 
-// CPU time of executions, as sampled: it has the noise of its samples in it.
+// CPU time of executions, as sampled: it has the noise of its samples in it. Runs that an engine added up are
+// drawn together, so they are one group, of which the sum is known.
 struct CostSample {
-  std::uint64_t executions = 0;
-  double sum = 0, squares = 0;
+  std::uint64_t executions = 0;  // runs that were added up count each
+  double sum = 0, squares = 0;   // of the groups' costs
+  double group_squares = 0;      // of the groups' numbers of executions
+  double products = 0;           // of both
 
-  void add(double cost) {
-    ++executions;
-    sum += cost;
-    squares += cost * cost;
-  }
+  // A group: what `count` executions cost together.
+  void add(double cost, std::uint64_t count = 1);
+  // This number of executions, each a group by itself, which cost nothing.
+  void add_free(std::uint64_t count);
   double mean() const { return executions == 0 ? 0 : sum / static_cast<double>(executions); }
-  // Of the mean; two executions at least.
+  // How many groups of equal size would tell as much; of executions that are groups by themselves, how many.
+  double groups() const;
+  // Of the mean, which is the ratio of two sums over groups (Cochran, "Sampling Techniques", 1977, 9A.1); two
+  // groups at least.
   double variance() const;
 };
 
@@ -35,7 +40,7 @@ struct TagCost {
 };
 
 // Of one query. The interval is that of the ratio of two means: its logarithm, with Welch's degrees of
-// freedom. Which executions have tags is drawn one by one, so that it holds although neighbours are alike.
+// freedom. Which groups have tags is drawn one by one, so that it holds although neighbours are alike.
 TagCost tag_cost(const CostSample& with, const CostSample& without);
 
 // Rows are added up as they come, by fingerprint. Queries of which there are too few executions on one side
@@ -43,7 +48,7 @@ TagCost tag_cost(const CostSample& with, const CostSample& without);
 class TagCosts {
  public:
   // On each side. Below it the interval of a mean would mean little.
-  static constexpr std::uint64_t kLeastExecutions = 10;
+  static constexpr double kLeastGroups = 10;
   // Queries that have a row each. Executions of others count nowhere, and the answer says so.
   static constexpr std::size_t kMostQueries = 10'000;
 
@@ -57,13 +62,15 @@ class TagCosts {
     std::string name;
     CostSample with, without;
 
-    double executions() const { return static_cast<double>(with.executions + without.executions); }
+    double executions() const {
+      return static_cast<double>(with.executions) + static_cast<double>(without.executions);
+    }
   };
   TagCost of_all() const;
 
   std::map<std::string, Query> queries_;
   std::uint64_t left_out_ = 0;     // executions of queries beyond
-  std::uint64_t not_counted_ = 0;  // that run still, or are not sampled
+  std::uint64_t not_counted_ = 0;  // that run still, are not sampled, or stand for a number that is not known
 };
 
 }  // namespace tailor::serve

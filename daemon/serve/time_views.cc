@@ -10,6 +10,7 @@
 #include "daemon/query/sums/memory_points.h"
 #include "daemon/query/sums/sample_columns.h"
 #include "daemon/query/sums/terms.h"
+#include "daemon/query/time/no_sample.h"
 #include "daemon/query/time/thread_lanes.h"
 #include "daemon/serve/view_json.h"
 #include "daemon/serve/views.h"
@@ -36,6 +37,13 @@ Json lane_json(const query::TimelineLane& lane) {
                              {"samples", series.samples},
                              {"weights", series.weights}});
   }
+  return out;
+}
+
+Json workers_json(const std::optional<query::WorkersLane>& lane) {
+  if (!lane) return nullptr;
+  Json out = {{"threads", lane->threads}, {"working", lane->working}, {"waiting", nullptr}};
+  if (!lane->waiting.empty()) out["waiting"] = lane->waiting;
   return out;
 }
 
@@ -186,6 +194,7 @@ Result<Json> timeline_json(const View& view, const TimelineRequest& request) {
               {"buckets", line->buckets},
               {"lanes", Json::array()}};
   for (const query::TimelineLane& lane : line->lanes) out["lanes"].push_back(lane_json(lane));
+  out["workers"] = workers_json(line->workers);
   out["marks"] = span_marks(view, line->from, line->to);
   add_accounts(view, out);
   return out;
@@ -238,7 +247,7 @@ std::uint64_t samples_in(const View& view) {
 Result<Json> slices_json(const View& view, std::size_t limit) {
   auto columns = query::slice_columns(*view.whole, view.selection, limit);
   if (!columns) return columns.error();
-  if (columns->sources.empty()) return not_found("no sample in this selection");
+  if (columns->sources.empty()) return query::no_sample(*view.whole, view.selection);
   const std::uint16_t shown =
       view.selection.source.value_or(*query::default_source(*view.whole, view.selection));
   double samples = 0, weight = 0;
@@ -267,7 +276,7 @@ Result<Json> slices_json(const View& view, std::size_t limit) {
 Result<Json> samples_json(const View& view, std::size_t limit) {
   auto columns = query::sample_columns(*view.whole, view.selection, limit, view.keep);
   if (!columns) return columns.error();
-  if (columns->sources.empty()) return not_found("no sample in this selection");
+  if (columns->sources.empty()) return query::no_sample(*view.whole, view.selection);
   // Units are never added together: the view speaks of one source, the columns have all.
   const std::uint16_t shown =
       view.selection.source.value_or(*query::default_source(*view.whole, view.selection));

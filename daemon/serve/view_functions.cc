@@ -5,8 +5,11 @@
 #include <cmath>
 #include <map>
 
+#include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/call_trees.h"
+#include "daemon/query/sums/costs.h"
 #include "daemon/query/sums/keys.h"
+#include "daemon/query/time/no_sample.h"
 #include "daemon/serve/short_text.h"
 #include "daemon/serve/view_json.h"
 
@@ -103,8 +106,9 @@ Json function_columns(const query::CallTrees& trees, ObjectNumbers& objects) {
 }
 
 Json call_trees_json(const View& view, const query::CallTrees& trees) {
+  const double worth = query::sample_worth(view.profile, view.selection, trees.source.index);
   Json out = {{"view", view_json(view, trees.source, trees.total.samples, trees.total.weight)},
-              {"effective_samples", trees.effective_samples},
+              {"effective_samples", trees.effective_samples * worth},
               {"with_chain", call_cost_json(trees.with_chain)},
               {"left_out", call_cost_json(trees.left_out)}};
   ObjectNumbers objects;
@@ -146,6 +150,8 @@ void take_parts(const View& view, query::CallTreeOptions& options) {
 
 Result<Json> functions_json(const View& view, const query::NamedFunctions& names,
                             const FunctionsRequest& request) {
+  if (!view.selection.source && !query::default_source(*view.whole, view.selection))
+    return query::no_sample(*view.whole, view.selection);
   query::CallTreeOptions options;
   take_parts(view, options);
   for (std::size_t nodes = request.nodes;; nodes /= 2) {

@@ -9,13 +9,10 @@
 
 #include "daemon/query/sums/named_functions.h"
 #include "daemon/serve/view.h"
+#include "daemon/serve/view_options.h"
 #include "daemon/serve/views.h"
 
 namespace tailor::serve {
-
-struct FunctionsRequest {
-  std::size_t nodes = 1200;  // of each tree
-};
 
 // Of an answer, in bytes: of one that would be larger it has fewer nodes.
 inline constexpr std::size_t kMostFunctionBytes = 200'000;

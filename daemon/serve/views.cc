@@ -3,31 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
-#include "daemon/profile/cell.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/profile/cgroup.h"
 #include "daemon/query/json/accounting_json.h"
 #include "daemon/query/json/iterations_json.h"
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/annotate_report.h"
+#include "daemon/query/reports/growth.h"
 #include "daemon/query/reports/same_plans.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/sums/terms.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/fingerprint.h"
+#include "daemon/serve/json_time.h"
+#include "daemon/serve/main_plan.h"
 #include "daemon/serve/run_sums.h"
 #include "daemon/serve/sums_json.h"
 #include "daemon/serve/view_json.h"
 
 namespace tailor::serve {
-
-double to_ms(std::uint64_t ns) {
-  const std::uint64_t us = ns / 1000;
-  return static_cast<double>(us) / 1000.0;
-}
 
 Json view_json(const View& view, const profile::Source& source, double samples, double weight) {
   Json out = {
@@ -39,6 +36,7 @@ Json view_json(const View& view, const profile::Source& source, double samples, 
     out["runs"] = {{"executions", view.runs->executions},
                    {"sampled", view.runs->sampled},
                    {"left_out", view.runs->left_out}};
+  if (!view.notes.empty()) out["notes"] = view.notes;
   if (!view.profile.narrowed_to().empty()) out["filters"] = {{"only", view.profile.narrowed_to()}};
   return out;
 }
@@ -77,13 +75,22 @@ Result<Json> profile_json(const View& view, SharesOf of) {
   return out;
 }
 
-Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order) {
+Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order,
+                                    SharesOf of) {
+  if (of == SharesOf::kElapsed) {
+    if (query::has_functions(order))
+      return invalid(
+          "functions and addresses have no part of the elapsed time: leave them out of the order, or ask for "
+          "CPU time");
+    const auto time = elapsed_of(view);
+    return time ? query::flame_report(*time, order) : time.error();
+  }
   if (!query::has_functions(order)) return query::flame_report(view.profile, view.selection, order);
   return query::flame_report_with_functions(*view.whole, view.selection, order, view.keep);
 }
 
-Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order) {
-  auto report = flame_of(view, order);
+Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order, SharesOf of) {
+  auto report = flame_of(view, order, of);
   if (!report) return report.error();
   // By hand: a tree as deep as its levels.
   const auto node_json = [](const auto& self, const query::FlameNode& node) -> Json {
@@ -99,6 +106,7 @@ Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& 
   Json out = {{"view", view_json(view, report->source, report->root.samples, report->root.weight)}};
   out["order"] = Json::array();
   for (query::FlameLevel level : report->order) out["order"].push_back(query::flame_key(level));
+  if (report->elapsed) out["of"] = "elapsed";
   out["root"] = node_json(node_json, report->root);
   add_accounts(view, out);
   return out;
@@ -159,8 +167,19 @@ Json side_json(const std::optional<query::ComparedSide>& side) {
   return out;
 }
 
-Json changes_json(Json out, const query::Share95& a, const query::Share95& b) {
+// How many times the cost of an execution of A one of B has. Null where too few samples say it, or sums do
+// not, and where nobody knows how many runs an execution is.
+Json growth_json(const query::Comparison& both, const query::Amount& a, const query::Amount& b) {
+  if (!both.intervals_known || !both.runs_known) return nullptr;
+  const auto grown = query::growth(query::sampled_cost(both.a, a, query::parts_of(both.executions_a)),
+                                   query::sampled_cost(both.b, b, query::parts_of(both.executions_b)));
+  if (!grown) return nullptr;
+  return {{"ratio", grown->ratio}, {"low", grown->low}, {"high", grown->high}};
+}
+
+Json changes_json(const query::Comparison& both, Json out, const query::Share95& a, const query::Share95& b) {
   out["weight_change"] = b.amount.weight - a.amount.weight;
+  out["growth"] = growth_json(both, a.amount, b.amount);
   out["share_change"] = b.share - a.share;
   out["significant"] = query::differs(a, b);
   return out;
@@ -176,17 +195,6 @@ Json first_execution(const View& view) {
   return Json::object();
 }
 
-// Executions of these plans in the view; runs that are added up count each.
-std::uint64_t executions_of(const View& view, const std::set<query::InProcess<PlanId>>& plans) {
-  std::uint64_t out = 0;
-  for (const profile::ExecutionRecord& execution : view.whole->executions()) {
-    if (plans.contains({execution.process, execution.plan}) &&
-        query::selected(view.selection, execution.process, execution.handle))
-      profile::add_bounded(out, profile::runs_of(execution));
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<query::Comparison> comparison(const View& a, const View& b) {
@@ -200,11 +208,12 @@ Result<query::Comparison> comparison(const View& a, const View& b) {
   if (left->source.unit != right->source.unit)
     return invalid(fmt::format("{} and {} have different units and cannot be compared", left->source.name,
                                right->source.name));
-  const auto of_a = query::main_plans(*left), of_b = query::main_plans(*right);
-  query::Comparison both = query::compare(std::move(*left), std::move(*right));
   // Those without samples count too.
-  both.executions_a = std::max(both.executions_a, executions_of(a, of_a));
-  both.executions_b = std::max(both.executions_b, executions_of(b, of_b));
+  const MainExecutions of_a = main_executions(a, *left), of_b = main_executions(b, *right);
+  query::Comparison both = query::compare(std::move(*left), std::move(*right));
+  both.executions_a = std::max(both.executions_a, of_a.count);
+  both.executions_b = std::max(both.executions_b, of_b.count);
+  both.runs_known = of_a.runs_known && of_b.runs_known;
   return both;
 }
 
@@ -213,35 +222,36 @@ namespace {
 Json compared_json(const query::Comparison& both) {
   Json out = {{"source", query::source_json(both.a.source)},
               {"executions", {{"a", both.executions_a}, {"b", both.executions_b}}},
-              {"same_plan", both.plans_known ? Json(both.same_plan) : Json()}};
+              {"same_plan", both.plans_known ? Json(both.same_plan) : Json()},
+              {"growth", growth_json(both, both.a.all.amount, both.b.all.amount)}};
+  if (!both.runs_known) out["runs_unknown"] = true;
   out["operators"] = Json::array();
   for (const query::ComparedOperator& row : both.operators) {
     const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;
     Json json = {{"change", query::name_of(row.change)}, {"name", shown.name}, {"kind", shown.kind}};
     json["a"] = side_json(row.a);
     json["b"] = side_json(row.b);
-    const query::Scale of_a(both.a.total), of_b(both.b.total);
-    out["operators"].push_back(changes_json(std::move(json), row.a ? row.a->row.cost : of_a({}),
+    const query::Scale of_a = query::scale_of(both.a), of_b = query::scale_of(both.b);
+    out["operators"].push_back(changes_json(both, std::move(json), row.a ? row.a->row.cost : of_a({}),
                                             row.b ? row.b->row.cost : of_b({})));
   }
   out["rest"] = Json::array();
   for (const query::ComparedRest& row : both.rest) {
     Json json = {
         {"key", row.key}, {"name", row.name}, {"a", query::cost_json(row.a)}, {"b", query::cost_json(row.b)}};
-    out["rest"].push_back(changes_json(std::move(json), row.a, row.b));
+    out["rest"].push_back(changes_json(both, std::move(json), row.a, row.b));
   }
   return out;
 }
 
-// Sums do not know what of a cost is shared. Those of an older version do not know more.
+// Sums do not know what of a cost is shared.
 void leave_out_unknown(const query::Comparison& both, Json& row) {
   for (const char* side : {"a", "b"}) {
     Json& cost = row[side];
     if (!cost.is_object()) continue;
     cost["shared_weight"] = nullptr;
-    if (both.intervals_known) continue;
-    for (const char* key : {"share_low", "share_high", "kernel_weight", "inferred_weight"})
-      cost[key] = nullptr;
+    if (!both.intervals_known) cost["share_low"] = cost["share_high"] = nullptr;
+    if (!both.details_known) cost["kernel_weight"] = cost["inferred_weight"] = nullptr;
   }
   if (!both.intervals_known) row["significant"] = nullptr;
 }
@@ -276,6 +286,24 @@ void add_cgroup(const std::string& cgroup, Json& out) {
   out["cgroup"] = cgroup;
   out["pod"] = names.pod;
   out["container"] = names.container;
+}
+
+// Times of a file may be any numbers.
+std::uint64_t since_begin(TimeNs time, TimeNs begin) {
+  return time <= begin ? 0 : static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(begin);
+}
+
+Json blockers_json(const profile::ExecutionRecord& execution) {
+  Json out = Json::array();
+  for (const profile::Blocker& each : execution.blockers->seen) {
+    const bool has_execution = each.execution != ExecutionId{};
+    out.push_back({{"pid", each.process.pid},
+                   {"process_start", each.process.start},
+                   {"execution", has_execution ? Json(query::hex(each.execution)) : Json()},
+                   {"from_ns", since_begin(each.from, execution.begin)},
+                   {"to_ns", since_begin(each.to, execution.begin)}});
+  }
+  return out;
 }
 
 Json rate_of_row(const store::ExecutionRow& row) {
@@ -315,6 +343,11 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
   if (e.added != nullptr)
     out["added_runs"] = {
         {"runs", e.added->runs}, {"failed", e.added->failed}, {"elapsed_ns", elapsed_json(run_sum_of(e))}};
+  if (profile::is_untimed(e)) out["runs_unknown"] = true;
+  if (e.blockers != nullptr) {
+    out["blockers"] = blockers_json(e);
+    out["blockers_left_out"] = e.blockers->left_out;
+  }
   out["error"] = e.error;
   out["labels"] = Json::object();
   for (const auto& [key, value] : e.labels) out["labels"][key] = value;
@@ -344,6 +377,7 @@ Json gone_json(const GoneRow& row) {
           {"hours", row.hours},
           {"executions", row.runs.executions},
           {"failed", row.runs.failed},
+          {"drawn", row.runs.sampled()},
           {"elapsed_ns", elapsed_json(row.runs)},
           {"cpu_ns", store::to_number(row.cpu.weight)},
           {"samples", store::to_number(row.cpu.samples)}};

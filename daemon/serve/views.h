@@ -15,19 +15,11 @@
 #include "daemon/serve/library.h"
 #include "daemon/serve/plan_changes.h"
 #include "daemon/serve/view.h"
+#include "daemon/serve/view_options.h"
 
 namespace tailor::serve {
 
 using query::Json;
-
-struct TimelineRequest {
-  std::uint32_t buckets = 200;
-  query::Lanes lanes = query::Lanes::kPipeline;
-  query::OwnedBy by = query::OwnedBy::kOperator;
-};
-
-// What the shares of a profile are parts of.
-enum class SharesOf { kPlan, kEverything, kElapsed };
 
 // All fail, saying so, where there is nothing to show. Of elapsed time, the view must have been loaded with
 // its samples, and without filters but those for time.
@@ -35,9 +27,12 @@ Result<Json> profile_json(const View& view, SharesOf of = SharesOf::kPlan);
 Result<query::ElapsedTime> elapsed_of(const View& view);
 Result<Json> timeline_json(const View& view, const TimelineRequest& request);
 Result<query::Timeline> timeline_of(const View& view, const TimelineRequest& request);
-// With functions in `order`, the view must have been loaded with Detail::kFunctions.
-Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order);
-Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order);
+// With functions in `order`, the view must have been loaded with Detail::kFunctions. Of elapsed time there
+// are none.
+Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order,
+                        SharesOf of = SharesOf::kPlan);
+Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order,
+                                    SharesOf of = SharesOf::kPlan);
 // `plan_key` empty: the most expensive.
 Result<Json> listing_json(const View& view, const std::string& plan_key);
 Result<Json> memory_json(const View& view, std::size_t points);
@@ -69,8 +64,5 @@ Json list_json(const ExecutionList& list, const GoneList& gone,
                const std::vector<store::RemovedOfUser>& removed, Json file);
 // docs/report-json.md, "tailor list --plan-changes --json".
 Json plan_changes_json(const PlanChangeList& list);
-
-// "1764860000123.4": Unix time in ms.
-double to_ms(std::uint64_t ns);
 
 }  // namespace tailor::serve

@@ -1,4 +1,4 @@
-// Threads that do what takes long, so that whoever asked can stop waiting.
+// Threads that do what takes long, so that an asker can stop waiting.
 #pragma once
 
 #include <condition_variable>

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <future>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,18 +22,20 @@ class ControlRequests {
     add({std::move(work), [&done] { done.set_value(); }});
     done.get_future().wait();
   }
-  // Any thread, without waiting: the control thread is to make a turn.
-  void ask_for_turn() { (void)next_turn(); }
-  // Any thread but the control thread. Asks for a turn, which does all that was asked before. Waits `most`
-  // for it. Whether it was made.
-  bool turn_within(std::chrono::nanoseconds most) {
-    return next_turn().wait_for(most) == std::future_status::ready;
+  // Any thread, without waiting: the control thread is to make a turn, which does all that was asked before.
+  void ask_for_turn() {
+    {
+      std::lock_guard lock(mutex_);
+      if (turn_since_) return;  // the thread that asked first wakes it
+      turn_since_ = Clock::now();
+    }
+    wake_();
   }
   // For how long a turn that was asked for has not been made; 0: none is awaited.
   std::chrono::nanoseconds awaited() const {
     std::lock_guard lock(mutex_);
-    const Turn* const first = doing_ ? doing_.get() : turn_.get();
-    return first == nullptr ? Clock::duration(0) : Clock::now() - first->since;
+    const auto first = doing_since_ ? doing_since_ : turn_since_;
+    return first ? Clock::now() - *first : Clock::duration(0);
   }
   // Any thread. Does not wait.
   void post(std::function<void()> work) { add({std::move(work), {}}); }
@@ -42,21 +44,21 @@ class ControlRequests {
   // before those who wait go on.
   void do_all(const std::function<void()>& finished) {
     std::vector<Request> requests;
-    std::shared_ptr<Turn> turn;
+    bool is_asked = false;
     {
       std::lock_guard lock(mutex_);
       requests.swap(requests_);
       // A thread that asks from now on is told what is known then.
-      turn = doing_ = std::exchange(turn_, nullptr);
+      doing_since_ = std::exchange(turn_since_, std::nullopt);
+      is_asked = doing_since_.has_value();
     }
-    if (requests.empty() && !turn) return;
+    if (requests.empty() && !is_asked) return;
     for (Request& each : requests) each.work();
     finished();
-    if (turn) {
+    if (is_asked) {
       std::lock_guard lock(mutex_);
-      doing_.reset();
+      doing_since_.reset();
     }
-    if (turn) turn->made.set_value();
     for (Request& each : requests) {
       if (each.done) each.done();
     }
@@ -80,22 +82,6 @@ class ControlRequests {
   struct Request {
     std::function<void()> work, done;
   };
-  // One for all who ask for it.
-  struct Turn {
-    Clock::time_point since = Clock::now();
-    std::promise<void> made;
-    std::shared_future<void> future = made.get_future().share();
-  };
-  std::shared_future<void> next_turn() {
-    std::shared_future<void> future;
-    {
-      std::lock_guard lock(mutex_);
-      if (!turn_) turn_ = std::make_shared<Turn>();
-      future = turn_->future;
-    }
-    wake_();
-    return future;
-  }
   void add(Request request) {
     {
       std::lock_guard lock(mutex_);
@@ -107,7 +93,8 @@ class ControlRequests {
   const std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::vector<Request> requests_;
-  std::shared_ptr<Turn> turn_, doing_;  // that somebody waits for: the next one, and this one
+  // When a turn was asked for first: the next one, and the one that is being made.
+  std::optional<Clock::time_point> turn_since_, doing_since_;
   bool ending_ = false;
 };
 

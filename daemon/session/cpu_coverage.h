@@ -1,5 +1,5 @@
 // Holds the CPU time that samples stand for against the CPU time that their processes used: what says how
-// many samples should have been there, whoever failed to take them.
+// many samples should have been there, whatever failed to take them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline CpuCoverage used_of(const os::CpuTime& time, bool user_mode_only) {
   return {.used = time.all()};
 }
 
-// Samples stand for far more than was used, as chance does not do it: whoever counted what was used lacks a
+// Samples stand for far more than was used, as chance does not do it: the count of what was used lacks a
 // process. (A command's account has the children that were waited for.)
 inline bool lacks_a_process(const CpuCoverage& coverage) {
   constexpr std::uint64_t kSlack = 100'000'000;

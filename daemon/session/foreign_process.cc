@@ -27,7 +27,7 @@ constexpr std::uint64_t kMapPiece = std::uint64_t{256} << 10;  // that is read i
 constexpr std::size_t kMapLines = 4096;                        // of it
 constexpr TimeNs kSecond = 1'000'000'000;
 constexpr TimeNs kLookInterval = kSecond;  // for either file
-// The code of a function is one message: whoever takes it has others to look after.
+// The code of a function is one message: its taker has others to look after.
 constexpr std::size_t kMostLines = 32'768;  // of a function
 constexpr std::size_t kMostCode = std::size_t{4} << 20;
 

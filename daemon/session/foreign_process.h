@@ -33,7 +33,7 @@ struct ForeignMoment {
   static ForeignMoment now(os::Os& os, const clock::Timeline& timeline);
 };
 
-// One thread at a time. Its files are a stranger's: to open or to read one may take as long as he likes.
+// One thread at a time. Its files are a stranger's, who decides how long it takes to open or to read one.
 class ForeignProcess {
  public:
   // A perf map is looked for in the process's own root, under the pid it has there.

@@ -25,7 +25,7 @@ constexpr TimeNs kReadAgain = 1'000'000'000;
 constexpr TimeNs kShareOfReading = 20;
 // Of one record: its size is judged as a whole.
 constexpr std::size_t kMostInRecord = 1024, kMostOfRecord = std::size_t{64} << 10;
-// Of a user's names in one turn: whoever has more waits for the next data segment.
+// Of a user's names in one turn: more of them wait for the next data segment.
 constexpr std::size_t kMostGiven = std::size_t{2} << 20;
 constexpr std::size_t kOfFile = 256, kOfFunction = 160, kOfOffset = 48;  // bytes of memory, about
 

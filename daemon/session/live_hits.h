@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon/process/file_ranges.h"
-#include "daemon/profile/sink.h"
+#include "daemon/profile/ignoring_sink.h"
 
 namespace tailor::session {
 
@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kOfKernel = UINT32_MAX - 1;
 
 // Hears a recording beside the store. One thread. Bounded: a user may have as many places noted as are still
 // free; of what exceeds that nothing is noted.
-class LiveHits : public profile::ProfileSink {
+class LiveHits : public profile::IgnoringSink {
  public:
   struct Limits {
     std::size_t places = std::size_t{1} << 18;
@@ -49,15 +49,6 @@ class LiveHits : public profile::ProfileSink {
   void on_process(const profile::ProcessRecord& process) override { changed(process.process); }
   void on_mapping(const profile::MappingRecord& mapping) override { changed(mapping.process); }
   void on_samples(std::span<const profile::SampleRecord> samples) override;
-  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
-  void on_component(ProcessId, std::uint32_t, const std::string&) override {}
-  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
-  void on_plan(ProcessId, TimeNs, const v1::Plan&) override {}
-  void on_code(ProcessId, TimeNs, const v1::CodeObject&) override {}
-  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
-  void on_execution(const profile::ExecutionRecord&) override {}
-  void on_activity(std::span<const profile::ActivityRecord>) override {}
-  void on_accounting(const profile::Accounting&) override {}
   // Behind the store, which may have begun another segment.
   void on_watermark(TimeNs) override {
     if (const std::uint64_t segment = find_segment_(); std::exchange(segment_, segment) != segment) forget();

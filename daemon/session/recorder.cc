@@ -328,11 +328,6 @@ RecorderStatus Recorder::status() const {
   return status_.get();
 }
 
-RecorderStatus Recorder::status_within(std::chrono::nanoseconds most) {
-  if (thread_.joinable()) (void)requests_.turn_within(most);
-  return status();
-}
-
 void Recorder::note_cpu_time(const os::CpuTime& used) {
   run([&] { cpu_.note_command(used); });
 }
@@ -345,9 +340,11 @@ void Recorder::stop() {
   });
   hear_foreign();
   reader_.stop();  // the control thread still takes what it reads last
+  const TimeNs until = os_.now();
   flush();
-  run([this] {
+  run([this, until] {
     flushed_ = true;
+    tell_unheard(until);
     look_at_foreign();
   });
   hear_foreign();

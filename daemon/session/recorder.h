@@ -134,13 +134,13 @@ class Recorder : private registration::Sink {
   // Any thread, without waiting. As the control thread published it last: at most a moment ago (a second,
   // where nobody is registered), and after the other calls here that the same thread has made.
   RecorderStatus status() const;
-  // Any thread but the control thread. As the control thread publishes it now. If it does not do so within
-  // `most`, because it works or is blocked: as status().
-  RecorderStatus status_within(std::chrono::nanoseconds most);
-  // Any thread, without waiting. The control thread publishes a status as soon as it can.
-  void ask_for_status() { requests_.ask_for_turn(); }
+  // Any thread, without waiting. The control thread publishes a status as soon as it can. After stop(), and
+  // by step, there is none, and nothing is asked.
+  void ask_for_status() {
+    if (thread_.joinable()) requests_.ask_for_turn();
+  }
   // Any thread, without waiting. For how long the control thread has not done what was asked of it by
-  // status_within() or ask_for_status(); 0: it has.
+  // ask_for_status(); 0: it has.
   std::chrono::nanoseconds held_up() const { return requests_.awaited(); }
 
   // Any thread. All that the recorded command and its children have used in the end, which nobody else knows
@@ -190,6 +190,7 @@ class Recorder : private registration::Sink {
   void finish_flushes();
   bool arrived(TimeNs time);
   void tell_problems();
+  void tell_unheard(TimeNs until);
   void tell_limits();
   void sweep();
   void look_at_rules();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "daemon/pipeline/checked_message.h"
+#include "daemon/registration/limits.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/recorder.h"
 #include "daemon/session/untagged.h"
@@ -21,6 +22,7 @@ void Recorder::on_connected(const registration::PeerConnected& event) {
   answer.mutable_hello_ack()->set_daemon_version(kVersion);
   answer.mutable_hello_ack()->set_sampling(denied.empty());
   answer.mutable_hello_ack()->set_reason(denied);
+  answer.mutable_hello_ack()->set_label_sets(registration::kMaxLabelSets);
   if (options_.untagged_ppm > 0)
     session::set_untagged(options_.untagged_ppm, *answer.mutable_hello_ack()->mutable_settings());
   server_->reply(event.connection, answer);
@@ -62,6 +64,15 @@ void Recorder::on_gone(const registration::PeerGone& event) {
   // It stays in the status until the next sweep has looked for it.
   if (event.reason == registration::GoneReason::kProcessExit)
     sampled_.states().set_why_not(event.process, "it has ended");
+}
+
+// What agents said before `until`, and is not here though the recording ends.
+void Recorder::tell_unheard(TimeNs until) {
+  for (const ProcessId process : drops_.end(until)) {
+    on_problem_({process,
+                 "not all that its agent had said was read before the recording ended: plans, code and "
+                 "executions of its last moments may be missing"});
+  }
 }
 
 void Recorder::on_refused(const registration::PeerRefused& event) {

@@ -11,7 +11,7 @@
 
 namespace tailor::session {
 
-// One connection from its hello to its goodbye, or a refusal alone. It is small: whoever says it has others
+// One connection from its hello to its goodbye, or a refusal alone. It is small: its speaker has others
 // to look after.
 struct Speech {
   using Event = std::variant<registration::PeerConnected, registration::PeerMessage,

@@ -8,6 +8,17 @@
 
 namespace tailor::store {
 
+void add(WriteStats& sum, const WriteStats& more) {
+  sum.blocks += more.blocks;
+  sum.bytes += more.bytes;
+  sum.samples += more.samples;
+  sum.activity += more.activity;
+  sum.lost_blocks += more.lost_blocks;
+  sum.lost_samples += more.lost_samples;
+  sum.lost_activity += more.lost_activity;
+  if (sum.loss_reason.empty()) sum.loss_reason = more.loss_reason;
+}
+
 BlockWriter::BlockWriter(std::unique_ptr<Output> output, const FileHeader& header)
     : output_(std::move(output)), header_(header) {}
 

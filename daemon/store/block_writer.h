@@ -30,6 +30,8 @@ struct WriteStats {
   std::uint64_t lost_blocks = 0, lost_samples = 0, lost_activity = 0;
   std::string loss_reason;  // of the first loss
 };
+// Adds those of `more` to `sum`.
+void add(WriteStats& sum, const WriteStats& more);
 
 // When the disk is full, samples and activity are dropped and counted, sums are dropped; everything else
 // (without it later samples could not be read) is kept back, up to kMaxOwedBytes, and written first once

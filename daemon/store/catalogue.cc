@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/store/catalogue_pages.h"
 #include "daemon/store/catalogue_shares.h"
 #include "daemon/store/catalogue_terms.h"
 #include "daemon/store/checked_pages.h"
@@ -19,7 +20,7 @@ namespace {
 // Both have the same tables. The former has no checksums; upgrade_catalogue() gives it some.
 constexpr int kOldestVersion = kUncheckedVersion, kSchemaVersion = kCheckedVersion;
 // How long a reader waits for a writer, and a writer for readers. The writer's thread has more to do than to
-// wait for whoever reads for long.
+// wait for one that reads for long.
 constexpr int kReaderWaitsMs = 2000;
 constexpr int kWriterWaitsMs = 10;
 

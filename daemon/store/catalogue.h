@@ -33,7 +33,7 @@ struct SegmentRow {
   std::uint64_t bytes = 0, samples = 0;
   std::uint64_t wall_ns = 0;  // CLOCK_REALTIME of its creation
   bool sealed = false;        // finished
-  // Its file was deleted before it was summed up (StoreWriter::give_up_oldest): others have a header at
+  // Its file was deleted before it was summed up (StoreWriter::give_up_some): others have a header at
   // least.
   bool given_up() const { return sealed && bytes == 0; }
 };
@@ -151,8 +151,8 @@ class Catalogue {
   // process_entry_name(). Without a name, the one that is there stays.
   Status put_entry(RecordingNumber recording, const EntryKey& key, std::uint64_t segment,
                    const std::string& name);
-  // The process belongs to the user: the names of its entries count for him. Say it before put_entry(); what
-  // was said first counts.
+  // The process belongs to the user: the names of its entries count for that user. Say it before
+  // put_entry(); what was said first counts.
   Status put_owner(RecordingNumber recording, ProcessId process, std::uint32_t uid);
   // Nothing: not known.
   Result<std::optional<std::uint32_t>> owner(RecordingNumber recording, ProcessId process) const;
@@ -214,7 +214,8 @@ class Catalogue {
   // Removes at most `most` of the user's executions, the oldest first: those without samples that ended,
   // those without samples that run, and then those with samples. How many it removed.
   Result<std::uint64_t> remove_executions(std::optional<std::uint32_t> uid, std::uint64_t most);
-  // The same of the names of his processes' plans and code, and of his processes, the oldest process first.
+  // The same of the names of plans and code of the user's processes, and of these processes, the oldest
+  // process first.
   Result<std::uint64_t> remove_names(std::optional<std::uint32_t> uid, std::uint64_t most);
   // Executions without samples that ended before, of this recording by its own clock, and of others by
   // CLOCK_REALTIME; at most `most`. How many they were.

@@ -1,5 +1,5 @@
-// How large the catalogue may become. A user who may register can begin executions without end, which cost
-// him nothing. So each user has a share: beyond the budget the data of the user who has most go first.
+// How large the catalogue may become. A user who may register can begin executions without end, at no
+// cost. So each user has a share: beyond the budget the data of the user who has most go first.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class CatalogueBudget {
   // Removes at most `rows` executions and names, until what is left is within the budget. Call it within a
   // transaction. What went is noted in the catalogue, as of `wall_ns`.
   Status make_room(Catalogue& catalogue, std::uint64_t rows, std::uint64_t wall_ns);
-  // `rows` did not suffice: of this user nothing new is to be entered, since old data of his are to go before
-  // it.
+  // `rows` did not suffice: nothing new of this user is to be entered, since the user's old data are to go
+  // before it.
   const std::optional<User>& full_of() const { return full_of_; }
   // Makes the file smaller, where that is worth it. Outside of a transaction. `for_long` as
   // Catalogue::give_back().
@@ -47,8 +47,8 @@ class CatalogueBudget {
   std::string news(const Catalogue& catalogue);
 
  private:
-  // About `bytes`, and at most `most` rows: of the first user who has something, of what takes most of his
-  // share.
+  // About `bytes`, and at most `most` rows: of the first user who has something, of what takes most of that
+  // user's share.
   Result<std::uint64_t> remove_some(Catalogue& catalogue, const std::vector<UserUse>& uses,
                                     std::uint64_t bytes, std::uint64_t most, std::uint64_t wall_ns) const;
 

@@ -162,18 +162,26 @@ void CatalogueKeeper::run_round() {
 }
 
 void CatalogueKeeper::apply_cut(const ChosenCut& cut, const StoreTime& now) {
-  const auto written = retention_.write_anew(cut, [this](std::uint64_t) -> Status {
+  const auto went = cut_out(cut, now, [this](std::uint64_t) -> Status {
     std::lock_guard lock(mutex_);
     return ending_ ? Status(unavailable("the store is being closed")) : Status(Ok{});
   });
+  std::lock_guard lock(catalogue_mutex_);
+  cut_ = went ? Status(Ok{}) : Status(went.error());
+}
+
+Result<bool> CatalogueKeeper::cut_out(const ChosenCut& cut, const StoreTime& now, const MayGoOn& may_go_on) {
+  const auto written = retention_.write_anew(cut, may_go_on);
+  Result<bool> went = false;
   std::vector<std::string> removed;
   {
     std::lock_guard lock(catalogue_mutex_);
-    cut_ = retention_.enter_cut(catalogue_, cut, written, now);
+    went = retention_.enter_cut(catalogue_, cut, written, now);
     removed = retention_.take_removed();
   }
   std::lock_guard lock(mutex_);
   for (std::string& what : removed) news_.removed.push_back(std::move(what));
+  return went;
 }
 
 // As a whole or not at all: costs are added to what is there.
@@ -333,8 +341,21 @@ Status CatalogueKeeper::summed_up(std::uint64_t last) {
   return retention_.apply(catalogue_, at);
 }
 
-Result<bool> CatalogueKeeper::give_up_oldest() {
+Result<bool> CatalogueKeeper::give_up_some(const MayGoOn& may_go_on) {
   const StoreTime at = now();
+  std::optional<ChosenCut> cut;
+  {
+    std::lock_guard lock(catalogue_mutex_);
+    auto chosen = retention_.choose_unsummed(catalogue_, at);
+    if (!chosen) return chosen.error();
+    cut = std::move(*chosen);
+  }
+  if (cut) {
+    auto went = cut_out(*cut, at, may_go_on);
+    if (!went || *went) return went;
+    // That it was stopped is no reason to delete more.
+    if (Status ok = may_go_on ? may_go_on(0) : Status(Ok{}); !ok) return ok.error();
+  }
   std::lock_guard lock(catalogue_mutex_);
   return retention_.give_up_oldest(catalogue_, at);
 }

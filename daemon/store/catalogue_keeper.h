@@ -88,7 +88,9 @@ class CatalogueKeeper {
   // As StoreRetention, as of the last batch. Those that are summed up go before this returns.
   Result<std::vector<SegmentRow>> due_for_summary() const;
   Status summed_up(std::uint64_t last);
-  Result<bool> give_up_oldest();
+  // Of those that are due, what goes where none can be summed up: StoreRetention::choose_unsummed(), else
+  // give_up_oldest(). Whether something went. `may_go_on`: of write_anew(). One thread at a time.
+  Result<bool> give_up_some(const MayGoOn& may_go_on);
   GivenUp given_up() const;
   // Why they could not be summed up; empty: they could. It is a problem of this store.
   void set_summary_problem(const std::string& problem);
@@ -99,6 +101,8 @@ class CatalogueKeeper {
   void loop();
   void run_round();
   void apply_cut(const ChosenCut& cut, const StoreTime& now);
+  // Whether something went.
+  Result<bool> cut_out(const ChosenCut& cut, const StoreTime& now, const MayGoOn& may_go_on);
   Round begin_round();
   // With the catalogue:
   Status write(const Round& round);
@@ -114,7 +118,7 @@ class CatalogueKeeper {
 
   const RecordingNumber recording_;
 
-  // Of whoever works on the catalogue, for as long as he does.
+  // Held by a thread for as long as it works on the catalogue.
   mutable std::mutex catalogue_mutex_;
   Catalogue catalogue_;
   CatalogueBudget budget_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/profile/added_runs.h"
+#include "daemon/profile/bytes_held.h"
 #include "daemon/store/meta_codec.h"
 
 namespace tailor::store {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "daemon/profile/added_runs.h"
+#include "daemon/profile/bytes_held.h"
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/catalogue_upgrade.h"
 #include "daemon/store/process_weights.h"

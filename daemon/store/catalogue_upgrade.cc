@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "daemon/store/catalogue_pages.h"
 #include "daemon/store/catalogue_shares.h"
 #include "daemon/store/checked_pages.h"
 #include "daemon/store/sqlite_statement.h"

@@ -10,7 +10,7 @@ namespace tailor::store {
 
 // Where version 1 wrote the catalogue `path`, puts one with the same rows in its place. Any other stays as it
 // is, and so does that one where this fails. Who reads the file meanwhile goes on with the former one. For
-// whoever holds the store's lock, before he opens the catalogue.
+// the holder of the store's lock, before the catalogue is opened.
 Status upgrade_catalogue(const std::string& path, os::Files& files);
 
 }  // namespace tailor::store

@@ -3,8 +3,6 @@
 // before. Files without them, which programs of before wrote, are read and written as they are.
 #pragma once
 
-#include "proto/base/result.h"
-
 struct sqlite3;
 
 namespace tailor::store {
@@ -14,13 +12,9 @@ inline constexpr int kPageBytes = 4096, kPageReserved = 8;
 // PRAGMA user_version of those, and of those without.
 inline constexpr int kCheckedVersion = 2, kUncheckedVersion = 1;
 
-// The name of the VFS, for sqlite3_open_v2(). Call prepare_for_checksums() before the first table of a new
-// file. A page that does not fit its checksum fails with SQLITE_IOERR_DATA. Thread-safe.
+// The name of the VFS, for sqlite3_open_v2(). Call prepare_for_checksums() of catalogue_pages.h before the
+// first table of a new file. A page that does not fit its checksum fails with SQLITE_IOERR_DATA. Thread-safe.
 const char* checked_pages();
-
-// The size of pages and room for checksums, and that a file can become smaller: of this database if it is
-// empty, and of the one that VACUUM INTO makes.
-Status prepare_for_checksums(sqlite3* db);
 
 // Whether the database, which checked_pages() opened, has them. Ask when its first page is there.
 bool has_checksums(sqlite3* db);

@@ -1,6 +1,6 @@
-// Whose data go first where a store has become too large. Segments go by age, whoever filled them, so one
-// user who writes much would cost all others their history. So a user has a share: half of what the store may
-// keep. What a user has beyond it is cut out of the segments. The rest of the segments stays.
+// Whose data go first where a store has become too large. Segments go by age alone, so one user who writes
+// much would cost all others their history. So a user has a share: half of what the store may keep. What a
+// user has beyond it is cut out of the segments. The rest of the segments stays.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct UserCut {
 
 // Of the segments in `rows`, by number, which have more than `keep_bytes` together; until they do not, or no
 // user has more than a share. Data segments come first, the oldest first: dictionaries name what is in newer
-// ones. Nothing of root and of the daemon's own user is cut, nor of whoever is not known; nothing at all
+// ones. Nothing of root and of the daemon's own user is cut, nor of users who are not known; nothing at all
 // where one user alone has something: then the oldest segments go.
 std::vector<UserCut> cuts_of(const std::vector<SegmentRow>& rows, const std::vector<SegmentPart>& parts,
                              std::uint64_t keep_bytes);

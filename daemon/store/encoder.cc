@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/profile/added_runs.h"
+#include "daemon/profile/bytes_held.h"
 #include "daemon/store/activity_codec.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sample_codec.h"
@@ -157,7 +157,7 @@ void ProfileEncoder::on_samples(std::span<const profile::SampleRecord> samples) 
     for (auto kept = samples_.end() - static_cast<std::ptrdiff_t>(n); kept != samples_.end(); ++kept) {
       const std::size_t frames = stacks_.size();
       if (kept->stack != nullptr) kept->stack = stacks_.intern(kept->stack);
-      // A frame that others have too counts for whoever brought it first.
+      // A frame that others have too counts for the process that brought it first.
       sample_weights_.add(kept->process, 1 + stacks_.size() - frames);
     }
     stacks_.forget_last();

@@ -27,7 +27,7 @@ class BlockSink {
   virtual std::optional<std::uint64_t> block(BlockType type, std::string_view raw,
                                              const BlockContent& content) = 0;
   // The bytes of the file so far, of one that is read as a whole: it holds the names that a reader has room
-  // for. Nothing: it is one of several files, and whoever gives names bounds them.
+  // for. Nothing: it is one of several files, and the giver of names bounds them.
   virtual std::optional<std::uint64_t> written() const { return std::nullopt; }
 };
 

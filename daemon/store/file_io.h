@@ -34,7 +34,7 @@ class Input {
 enum class Existing { kRefuse, kReplace };
 
 // Creates `path` (mode 0640: profiles hold query texts). With kReplace a file of that name is unlinked first,
-// so that whoever reads the old one keeps it; a character device (/dev/null) is written to instead. The
+// so that a reader of the old one keeps it; a character device (/dev/null) is written to instead. The
 // directory entry is synced. Any thread may call its sync(). `files` must outlive the output.
 Result<std::unique_ptr<Output>> create_file(const std::string& path, Existing existing,
                                             os::Files& files = os::real_files());

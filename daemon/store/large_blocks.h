@@ -35,7 +35,7 @@ class LargeBlocks {
   LargeBlocks(const LargeBlocks&) = delete;
   LargeBlocks& operator=(const LargeBlocks&) = delete;
 
-  // It is kept until its block is made: whoever gives these bounds how many there are. All contents of
+  // It is kept until its block is made: the giver bounds how many there are. All contents of
   // attachments are in the block.
   void add(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::Plan> plan);
   void add(ProcessId process, TimeNs loaded, std::shared_ptr<const v1::CodeObject> code);

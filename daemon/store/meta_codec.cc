@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/profile/walk_end.h"
 #include "proto/base/errors.h"
 #include "proto/base/utf8.h"
@@ -203,6 +204,42 @@ Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in) {
                                 in.rules()};
 }
 
+namespace {
+
+void encode_blockers(const profile::Blockers& in, v1::Execution& out) {
+  for (const profile::Blocker& each : in.seen) {
+    v1::Blocker& blocker = *out.add_blockers();
+    set_process(*blocker.mutable_process(), each.process);
+    if (each.execution != ExecutionId{})
+      blocker.set_execution(each.execution.bytes.data(), each.execution.bytes.size());
+    blocker.set_from(each.from);
+    blocker.set_to(each.to);
+  }
+  out.set_blockers_left_out(in.left_out);
+}
+
+// NULL: there are none. What is too much, or has no times, is left out and counted.
+std::shared_ptr<const profile::Blockers> decode_blockers(const v1::Execution& in) {
+  if (in.blockers_size() == 0 && in.blockers_left_out() == 0) return nullptr;
+  auto out = std::make_shared<profile::Blockers>();
+  out->left_out = in.blockers_left_out();
+  for (const v1::Blocker& each : in.blockers()) {
+    profile::Blocker blocker{get_process(each.process()), {}, each.from(), each.to()};
+    const bool has_execution = each.execution().size() == blocker.execution.bytes.size();
+    if (out->seen.size() >= profile::kMostBlockers || blocker.from > blocker.to ||
+        (!has_execution && !each.execution().empty())) {
+      out->left_out += out->left_out < UINT64_MAX ? 1 : 0;
+      continue;
+    }
+    if (has_execution)
+      std::copy(each.execution().begin(), each.execution().end(), blocker.execution.bytes.begin());
+    out->seen.push_back(blocker);
+  }
+  return out;
+}
+
+}  // namespace
+
 void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
   set_process(*out.mutable_process(), in.process);
   out.set_handle(in.handle);
@@ -227,6 +264,7 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
   out.set_not_drawn(!in.drawn);
   out.set_tags_off(in.tags_off);
   if (in.added != nullptr) profile::encode_added_runs(*in.added, *out.mutable_added_runs());
+  if (in.blockers != nullptr) encode_blockers(*in.blockers, out);
 }
 
 Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
@@ -252,6 +290,7 @@ Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
     if (!added) return internal("execution: " + added.error().message);
     out.added = std::make_shared<const profile::AddedRuns>(std::move(*added));
   }
+  out.blockers = decode_blockers(in);
   return out;
 }
 
@@ -340,6 +379,7 @@ void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   out.set_slots_missing(in.slots_missing);
   out.set_slots_unread(in.slots_unread);
   out.set_codes_without_plan(in.codes_without_plan);
+  out.set_agent_unsent(in.agent_unsent);
   if (std::ranges::any_of(in.walks, [](std::uint64_t each) { return each != 0; }))
     set_walks(*out.mutable_stack_walks(), in.walks);
 }
@@ -377,6 +417,7 @@ Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
   out.slots_missing = in.slots_missing();
   out.slots_unread = in.slots_unread();
   out.codes_without_plan = in.codes_without_plan();
+  out.agent_unsent = in.agent_unsent();
   out.walks = get_walks(in.stack_walks());
   for (const v1::CpuLosses& cpu : in.cpus()) {
     out.of_cpu(cpu.cpu()) = {cpu.cpu(), cpu.lost_ring(), cpu.lost_hardware(), cpu.throttled(), cpu.gap_ns()};

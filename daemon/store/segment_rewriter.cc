@@ -150,7 +150,7 @@ Result<RewrittenSegment> copy_without(Input& input, std::unique_ptr<Output> outp
   if (auto ok = blocks.writer.finish(); !ok) return ok.error();
   const WriteStats& stats = blocks.writer.stats();
   if (stats.lost_blocks > 0) return internal(stats.loss_reason);
-  return RewrittenSegment{stats.bytes, stats.samples};
+  return RewrittenSegment{stats.bytes, stats.samples, without.removed_samples};
 }
 
 }  // namespace

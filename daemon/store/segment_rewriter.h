@@ -14,12 +14,13 @@ namespace tailor::store {
 
 struct RewrittenSegment {
   std::uint64_t bytes = 0, samples = 0;  // that it has now
+  std::uint64_t removed_samples = 0;     // this time
 };
 
 // Writes the new one beside it, durably, which takes seconds for a large one. Everything else stays: of these
 // processes too, what is known of each and the counts of its samples. The segment says how much was removed
 // from it. Fails where the segment is damaged, or holds what only a newer program knows, and as `may_go_on`
-// does; nothing is left then. One thread at a time.
+// does; nothing is left then. One thread at a time for a segment.
 Result<RewrittenSegment> write_without(const std::string& directory, const SegmentRow& segment,
                                        const std::set<ProcessId>& processes, os::Files& files,
                                        const MayGoOn& may_go_on = {});

@@ -21,6 +21,8 @@ struct StoreOptions {
   bool disk_shares = true;
   // Of the catalogue, 0 any number; what is beyond goes (catalogue_budget.h).
   std::uint64_t catalogue_bytes = catalogue_budget(4ull << 30);
+  // Short executions that no sample names have no row of their own (unsampled_executions.h).
+  bool sum_unsampled = false;
   bool summaries = false;                 // retention waits until a segment is summed up: due_for_summary()
   TimeNs sync_interval = 10'000'000'000;  // what a power failure may cost at most
   TimeNs flush_interval = 500'000'000;    // what the death of the daemon may cost, beside what waits

@@ -142,7 +142,7 @@ Status StoreRetention::choose_cut(const Catalogue& catalogue, const Due& gone) {
     if (waits || row == rows->end()) continue;
     auto processes = catalogue.processes_in(row->number, cut.uid);
     if (!processes) return processes.error();
-    chosen_ = ChosenCut{*row, cut.uid, cut.whole, std::move(*processes)};
+    chosen_ = ChosenCut{*row, cut.uid, cut.whole, std::move(*processes), false};
     has_more_ = true;
     break;
   }
@@ -162,30 +162,32 @@ Result<bool> StoreRetention::is_as_chosen(const Catalogue& catalogue, const Chos
   return row != rows->end() && row->sealed && row->bytes == cut.row.bytes && row->samples == cut.row.samples;
 }
 
-Status StoreRetention::enter_cut(Catalogue& catalogue, const ChosenCut& cut,
-                                 const Result<RewrittenSegment>& written, const StoreTime& now) {
+Result<bool> StoreRetention::enter_cut(Catalogue& catalogue, const ChosenCut& cut,
+                                       const Result<RewrittenSegment>& written, const StoreTime& now) {
   if (!written) {
-    if (written.error().kind == ErrorKind::kUnavailable) return Ok{};
+    if (written.error().kind == ErrorKind::kUnavailable) return false;
     uncut_[cut.row.number] = now.wall_ns;
     removed_.push_back(fmt::format("nothing of user {} from segment {}: {}", cut.uid, cut.row.number,
                                    written.error().message));
-    return Ok{};
+    return false;
   }
-  const auto as_chosen = is_as_chosen(catalogue, cut);
+  auto as_chosen = is_as_chosen(catalogue, cut);
   if (!as_chosen || !*as_chosen) {
     if (!cut.whole) drop_rewritten(directory_, cut.row, *options_.files);
-    return as_chosen ? Status(Ok{}) : Status(as_chosen.error());
+    return as_chosen;
   }
+  if (cut.unsummed && cut.whole) return give_up_cut(catalogue, cut, now);
   SegmentRow row = cut.row;
   row.bytes = written->bytes;
-  row.samples = written->samples;
+  // What was not summed up still counts as unwritten, and so it does if the file goes as a whole later.
+  if (!cut.unsummed) row.samples = written->samples;
   if (!cut.whole) {
     if (auto ok = replace_with_rewritten(directory_, row, *options_.files); !ok) {
       uncut_[row.number] = now.wall_ns;
-      return ok;
+      return ok.error();
     }
   }
-  const std::uint64_t samples = cut.row.samples - std::min(cut.row.samples, row.samples);
+  const std::uint64_t samples = cut.whole ? cut.row.samples : written->removed_samples;
   const std::uint64_t bytes = cut.row.bytes - std::min(cut.row.bytes, row.bytes);
   Status entered = catalogue.begin();
   if (entered)
@@ -194,13 +196,23 @@ Status StoreRetention::enter_cut(Catalogue& catalogue, const ChosenCut& cut,
   if (entered) entered = catalogue.commit();
   if (!entered) {
     catalogue.rollback();
-    return entered;
+    return entered.error();
   }
-  removed_.push_back(
-      fmt::format("{} samples, {} bytes, of user {} from segment {}: the store is too large, and that user "
-                  "has more than a share of it",
-                  samples, bytes, cut.uid, row.number));
-  return cut.whole ? remove_file(row.number, row.kind) : Status(Ok{});
+  tell_cut(cut, samples, bytes);
+  if (cut.unsummed) {
+    given_up_.samples += samples;
+    cut_unsummed_[row.number] += samples;
+  }
+  if (!cut.whole) return true;
+  if (auto ok = remove_file(row.number, row.kind); !ok) return ok.error();
+  return true;
+}
+
+void StoreRetention::tell_cut(const ChosenCut& cut, std::uint64_t samples, std::uint64_t bytes) {
+  removed_.push_back(fmt::format(
+      "{} samples, {} bytes, of user {} from segment {}: the store is too large, and that user "
+      "has more than a share of it{}",
+      samples, bytes, cut.uid, cut.row.number, cut.unsummed ? "; they could not be summed up" : ""));
 }
 
 Status StoreRetention::apply(Catalogue& catalogue, const StoreTime& now) {
@@ -272,6 +284,50 @@ Result<std::vector<SegmentRow>> StoreRetention::due_for_summary(const Catalogue&
 
 void StoreRetention::summed_up(std::uint64_t last) {
   summed_up_to_ = std::max(summed_up_to_, last);
+  cut_unsummed_.erase(cut_unsummed_.begin(), cut_unsummed_.upper_bound(summed_up_to_));
+}
+
+Result<std::optional<ChosenCut>> StoreRetention::choose_unsummed(const Catalogue& catalogue,
+                                                                 const StoreTime& now) const {
+  std::optional<ChosenCut> out;
+  if (!options_.summaries) return out;
+  const auto rows = catalogue.segments();
+  if (!rows) return rows.error();
+  const auto gone = due(catalogue, *rows, now);
+  if (!gone) return gone.error();
+  const auto cut = std::ranges::find_if(gone->cuts, [this](const UserCut& each) {
+    return waits_for_summary(each.row) && !each.row.given_up();
+  });
+  if (cut == gone->cuts.end()) return out;
+  auto processes = catalogue.processes_in(cut->row.number, cut->uid);
+  if (!processes) return processes.error();
+  // The row of a cut is as the cuts before it leave it.
+  const auto row = std::ranges::find(*rows, cut->row.number, &SegmentRow::number);
+  out = ChosenCut{*row, cut->uid, cut->whole, std::move(*processes), true};
+  return out;
+}
+
+Result<std::uint64_t> StoreRetention::give_up(Catalogue& catalogue, SegmentRow row) {
+  // The file first: on a full disk the catalogue needs its room.
+  Status removed = remove_file(row.number, row.kind);
+  row.bytes = 0;
+  if (removed) removed = catalogue.put_segment(row);
+  if (!removed) return removed.error();
+  const auto cut = cut_unsummed_.extract(row.number);
+  const std::uint64_t samples = row.samples - (cut.empty() ? 0 : std::min(row.samples, cut.mapped()));
+  ++given_up_.segments;
+  given_up_.samples += samples;
+  return samples;
+}
+
+// A segment of this user alone.
+Result<bool> StoreRetention::give_up_cut(Catalogue& catalogue, const ChosenCut& cut, const StoreTime& now) {
+  const auto samples = give_up(catalogue, cut.row);
+  if (!samples) return samples.error();
+  tell_cut(cut, *samples, cut.row.bytes);
+  const Status noted = catalogue.note_cut({cut.uid, cut.row.bytes, *samples, now.wall_ns, now.wall_ns});
+  if (!noted) return noted.error();
+  return true;
 }
 
 Result<bool> StoreRetention::give_up_oldest(Catalogue& catalogue, const StoreTime& now) {
@@ -279,16 +335,10 @@ Result<bool> StoreRetention::give_up_oldest(Catalogue& catalogue, const StoreTim
   if (!rows) return rows.error();
   const auto oldest = std::ranges::find_if(*rows, [](const SegmentRow& row) { return !row.given_up(); });
   if (oldest == rows->end()) return false;
-  // The file first: on a full disk the catalogue needs its room.
-  Status removed = remove_file(oldest->number, oldest->kind);
-  SegmentRow row = *oldest;
-  row.bytes = 0;
-  if (removed) removed = catalogue.put_segment(row);
-  if (!removed) return removed.error();
-  ++given_up_.segments;
-  given_up_.samples += row.samples;
+  const auto samples = give_up(catalogue, *oldest);
+  if (!samples) return samples.error();
   removed_.push_back(
-      fmt::format("segment {} with {} samples, which could not be summed up", row.number, row.samples));
+      fmt::format("segment {} with {} samples, which could not be summed up", oldest->number, *samples));
   return true;
 }
 

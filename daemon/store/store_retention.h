@@ -23,7 +23,8 @@ struct StoreTime {
   std::uint64_t wall_ns = 0;
 };
 
-// What was deleted without being summed up, since the store was opened.
+// What was deleted without being summed up, since the store was opened: segments as a whole, and samples of
+// these and of others.
 struct GivenUp {
   std::uint64_t segments = 0, samples = 0;
 };
@@ -34,6 +35,7 @@ struct ChosenCut {
   std::uint32_t uid = 0;
   bool whole = false;  // the file goes
   std::set<ProcessId> processes;
+  bool unsummed = false;  // no sums were made of it
 };
 
 // One thread at a time, where nothing else is said. The catalogue is that of the directory.
@@ -58,9 +60,9 @@ class StoreRetention {
   // catalogue.
   Result<RewrittenSegment> write_anew(const ChosenCut& cut, const MayGoOn& may_go_on) const;
   // Puts the new segment in the place of the old one, unless the old one has changed meanwhile. Where
-  // `written` is Unavailable, nothing changes.
-  Status enter_cut(Catalogue& catalogue, const ChosenCut& cut, const Result<RewrittenSegment>& written,
-                   const StoreTime& now);
+  // `written` is Unavailable, nothing changes. Whether something went.
+  Result<bool> enter_cut(Catalogue& catalogue, const ChosenCut& cut, const Result<RewrittenSegment>& written,
+                         const StoreTime& now);
   // The dictionary segment was sealed while `data` was being written. It stays until that is sealed too: what
   // names its contents may be on its way.
   void sealed(std::uint64_t dictionary, std::uint64_t data) { sealed_while_[dictionary] = data; }
@@ -71,9 +73,12 @@ class StoreRetention {
   // are not; the oldest first.
   Result<std::vector<SegmentRow>> due_for_summary(const Catalogue& catalogue, const StoreTime& now) const;
   void summed_up(std::uint64_t last);
-  // Deletes the file of the oldest of them, whoever filled it: without sums nothing can be cut out for one
-  // user. Its row stays, without bytes, so that the next sums count its samples as unwritten. Whether there
-  // was one.
+  // Where no sums can be made, this goes first of what waits for them: what the user with most has beyond a
+  // share in the oldest of these segments. The next sums count its samples as unwritten. None: no user has
+  // more than a share.
+  Result<std::optional<ChosenCut>> choose_unsummed(const Catalogue& catalogue, const StoreTime& now) const;
+  // Then whole segments, whatever users filled them: deletes the file of the oldest. Its row stays, without
+  // bytes, so that the next sums count its samples as unwritten. Whether there was one.
   Result<bool> give_up_oldest(Catalogue& catalogue, const StoreTime& now);
   const GivenUp& given_up() const { return given_up_; }
 
@@ -101,6 +106,10 @@ class StoreRetention {
   bool waits_for_summary(const Due& gone) const;
   Status remove_whole(Catalogue& catalogue, const std::vector<SegmentRow>& rows);
   Status choose_cut(const Catalogue& catalogue, const Due& gone);
+  void tell_cut(const ChosenCut& cut, std::uint64_t samples, std::uint64_t bytes);
+  // Deletes the file, and leaves the row. The samples that went.
+  Result<std::uint64_t> give_up(Catalogue& catalogue, SegmentRow row);
+  Result<bool> give_up_cut(Catalogue& catalogue, const ChosenCut& cut, const StoreTime& now);
   Result<bool> is_as_chosen(const Catalogue& catalogue, const ChosenCut& cut) const;
 
   const std::string directory_;
@@ -111,6 +120,8 @@ class StoreRetention {
   std::map<std::uint64_t, std::uint64_t> sealed_while_;  // dictionary segments that are there
   // Segments that could not be written anew, and when that was tried last: CLOCK_REALTIME.
   std::map<std::uint64_t, std::uint64_t> uncut_;
+  // What was cut out of segments that are not summed up, in samples; their rows have these still.
+  std::map<std::uint64_t, std::uint64_t> cut_unsummed_;
   std::optional<ChosenCut> chosen_;
   bool has_more_ = false;
   std::vector<std::string> removed_;

@@ -38,17 +38,6 @@ EncoderOptions without_clock(EncoderOptions options) {
   return options;
 }
 
-void add(WriteStats& sum, const WriteStats& more) {
-  sum.blocks += more.blocks;
-  sum.bytes += more.bytes;
-  sum.samples += more.samples;
-  sum.activity += more.activity;
-  sum.lost_blocks += more.lost_blocks;
-  sum.lost_samples += more.lost_samples;
-  sum.lost_activity += more.lost_activity;
-  if (sum.loss_reason.empty()) sum.loss_reason = more.loss_reason;
-}
-
 bool has_losses(const profile::Accounting& a) {
   return a.lost_ring != 0 || a.lost_hardware != 0 || a.late != 0;
 }
@@ -102,7 +91,11 @@ class StoreWriter::Segment : public BlockSink {
 };
 
 StoreWriter::StoreWriter(std::string directory, const StoreOptions& options, UniqueFd lock)
-    : directory_(std::move(directory)), options_(options), lock_(std::move(lock)) {}
+    : directory_(std::move(directory)), options_(options), lock_(std::move(lock)) {
+  if (!options_.sum_unsampled) return;
+  unsampled_ = std::make_unique<UnsampledExecutions>(
+      [this](const profile::ExecutionRecord& execution) { write_execution(execution); });
+}
 
 StoreWriter::~StoreWriter() = default;
 
@@ -302,6 +295,11 @@ void StoreWriter::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
 }
 
 void StoreWriter::on_execution(const profile::ExecutionRecord& execution) {
+  if (unsampled_ != nullptr) return unsampled_->execution(execution);
+  write_execution(execution);
+}
+
+void StoreWriter::write_execution(const profile::ExecutionRecord& execution) {
   notes_.execution(execution);
   if (execution.end == kTimeMax) {
     live_executions_[{execution.process, execution.handle}] = execution;
@@ -312,6 +310,7 @@ void StoreWriter::on_execution(const profile::ExecutionRecord& execution) {
 }
 
 void StoreWriter::on_samples(std::span<const profile::SampleRecord> samples) {
+  if (unsampled_ != nullptr) unsampled_->samples(samples);
   notes_.samples(samples);
   data().on_samples(samples);
 }
@@ -327,6 +326,7 @@ void StoreWriter::on_accounting(const profile::Accounting& accounting) {
 
 void StoreWriter::on_watermark(TimeNs watermark) {
   watermark_ = watermark;
+  if (unsampled_ != nullptr) unsampled_->watermark(watermark);
   data().on_watermark(watermark);
   if (first_watermark_ == kTimeMin) {
     first_watermark_ = entered_ = synced_ = flushed_ = tidied_ = segment_began_ = watermark;
@@ -384,6 +384,7 @@ CatalogueKeeper::Ticket StoreWriter::enter_in_catalogue() {
 }
 
 Result<CatalogueKeeper::Ticket> StoreWriter::begin_flush() {
+  if (unsampled_ != nullptr) unsampled_->give_sums();
   const CatalogueKeeper::Ticket ticket = enter_in_catalogue();
   for (const Segment* segment : {dictionary_.get(), data_.get()}) {
     if (!segment->writer.problem().empty()) return internal(segment->writer.problem());
@@ -471,6 +472,7 @@ WriteStats StoreWriter::stats() const {
 
 Status StoreWriter::finish() {
   keeper_->wait_for_readers(true);
+  if (unsampled_ != nullptr) unsampled_->end();
   Status first = flush();
   const auto note = [&first](Status status) {
     if (first && !status) first = std::move(status);

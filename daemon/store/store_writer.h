@@ -14,6 +14,7 @@
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/large_blocks.h"
 #include "daemon/store/store_options.h"
+#include "daemon/store/unsampled_executions.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -68,17 +69,18 @@ class StoreWriter : public profile::ProfileSink {
   Result<std::vector<SegmentRow>> due_for_summary() const { return keeper_->due_for_summary(); }
   // The data segments up to this number are summed up, durably (summary_files.h). Those that are due go.
   Status summed_up(std::uint64_t last) { return keeper_->summed_up(last); }
-  // The file of the oldest of them is deleted without that: retention must go on where sums cannot be
-  // written. Its row stays, without bytes, so that the next sums count its samples as unwritten. Whether
-  // there was one.
-  Result<bool> give_up_oldest() { return keeper_->give_up_oldest(); }
+  // Some of it is deleted without that: retention must go on where sums cannot be written. What a user has
+  // beyond a share goes first: it is cut out of the oldest segment, unless `may_go_on` fails meanwhile. Else
+  // the file of the oldest goes. The next sums count these samples as unwritten. Whether something went. One
+  // thread at a time.
+  Result<bool> give_up_some(const MayGoOn& may_go_on = {}) { return keeper_->give_up_some(may_go_on); }
   // Since open().
   GivenUp given_up() const { return keeper_->given_up(); }
   // Why they could not be summed up; empty: they could. It is one of the problems of this store.
   void set_summary_problem(const std::string& problem) { keeper_->set_summary_problem(problem); }
 
   // Everything given so far can be read, and is in the catalogue, once this returns. EBUSY where somebody
-  // reads the catalogue just then: it does not wait for him.
+  // reads the catalogue just then: it does not wait for that.
   Status flush();
   // The same for a thread that must not wait: it begins a flush, and another thread waits for it.
   Result<CatalogueKeeper::Ticket> begin_flush();
@@ -115,6 +117,7 @@ class StoreWriter : public profile::ProfileSink {
   void settle_problem();
   void flush_segments();
   void take_large();
+  void write_execution(const profile::ExecutionRecord& execution);
 
   std::string directory_;
   StoreOptions options_;
@@ -136,6 +139,7 @@ class StoreWriter : public profile::ProfileSink {
   // Given again when a data segment begins.
   profile::RecordingInfo info_;
   std::map<ExecutionKey, profile::ExecutionRecord> live_executions_;
+  std::unique_ptr<UnsampledExecutions> unsampled_;  // NULL: all have rows of their own
   profile::KernelRanges kernel_code_;
   struct Totals {
     profile::Accounting accounting;

@@ -123,6 +123,8 @@ void add(RunSum& to, const RunSum& from) {
   }
   profile::add_bounded(to.rows_known, from.rows_known);
   profile::add_bounded(to.rows, from.rows);
+  profile::add_bounded(to.untimed, from.untimed);
+  profile::add_bounded(to.not_drawn, from.not_drawn);
 }
 
 void add(HourLoss& to, const HourLoss& from) {

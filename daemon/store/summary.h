@@ -2,6 +2,7 @@
 // their segments are deleted.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,7 @@ enum class CostOf : std::uint8_t { kOperator = 0, kComponent = 1, kUnattributed 
 
 struct CostKey {
   Hour hour = 0;
-  std::optional<std::uint32_t> uid;  // of whoever ran it; nothing: not known
+  std::optional<std::uint32_t> uid;  // of the user who ran it; nothing: not known
   std::string fingerprint;           // "": outside of executions
   CostOf what = CostOf::kOperator;
   std::uint32_t id = 0;  // of an operator in its plan, else 0
@@ -57,6 +58,15 @@ struct RunSum {
   // Of those that older programs summed up none; none either where they are more than a number can say.
   ElapsedBuckets elapsed = {};
   std::uint64_t rows_known = 0, rows = 0;  // executions whose rows are known, and how many rows these are
+  // Of `executions`, those whose elapsed time is not known (profile::is_untimed): it is in none of the times.
+  std::uint64_t untimed = 0;
+  // Executions without samples, because a share of them was sampled: no cost is of these. Older programs
+  // counted none.
+  std::uint64_t not_drawn = 0;
+
+  std::uint64_t timed() const { return executions - untimed; }
+  // Those that the costs are of.
+  std::uint64_t sampled() const { return executions - std::min(executions, not_drawn); }
 };
 
 // Samples of an hour, of the whole host, that are in no sum.

@@ -1,5 +1,6 @@
 #include "daemon/store/summary_codec.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 #include <optional>
@@ -105,6 +106,11 @@ void encode_buckets(const ElapsedBuckets& elapsed, v1::SummaryRuns& out) {
 }
 
 void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
+  // Mostly there are none of these: then there is no column.
+  const bool some_untimed =
+      std::ranges::any_of(summary.runs, [](const auto& row) { return row.second.untimed > 0; });
+  const bool some_not_drawn =
+      std::ranges::any_of(summary.runs, [](const auto& row) { return row.second.not_drawn > 0; });
   Hour before = 0;
   for (const auto& [key, sum] : summary.runs) {
     out.add_hour(key.hour - before);
@@ -118,6 +124,8 @@ void encode_runs(const Summary& summary, Texts& texts, v1::SummaryRuns& out) {
     out.add_elapsed_max(sum.elapsed_max);
     out.add_result_rows_known(sum.rows_known);
     out.add_result_rows(sum.rows);
+    if (some_untimed) out.add_untimed(sum.untimed);
+    if (some_not_drawn) out.add_not_drawn(sum.not_drawn);
     encode_buckets(sum.elapsed, out);
   }
 }
@@ -314,6 +322,11 @@ class Decoder {
     if (detailed &&
         (in.buckets_size() != rows || in.result_rows_known_size() != rows || in.result_rows_size() != rows))
       return false;
+    // Nor this one, and newer ones have it only where it says something.
+    const bool some_untimed = in.untimed_size() != 0;
+    if (some_untimed && in.untimed_size() != rows) return false;
+    const bool some_not_drawn = in.not_drawn_size() != 0;
+    if (some_not_drawn && in.not_drawn_size() != rows) return false;
     Hour at = 0;
     int bucket = 0;
     for (int i = 0; i < rows; ++i) {
@@ -326,7 +339,11 @@ class Decoder {
       key.fingerprint = text(in.fingerprint(i));
       if (!takes(sizeof key + key.fingerprint.size())) return false;
       RunSum sum{in.executions(i), in.failed(i), elapsed, in.elapsed_min(i), in.elapsed_max(i)};
+      if (some_untimed) sum.untimed = in.untimed(i);
+      if (sum.untimed > sum.executions) return false;
       if (detailed && !details(in, i, bucket, sum)) return false;
+      if (some_not_drawn) sum.not_drawn = in.not_drawn(i);
+      if (sum.not_drawn > sum.executions) return false;
       if (!out.runs.try_emplace(std::move(key), sum).second) return false;
     }
     return bucket == in.bucket_size() && bucket == in.bucket_executions_size();
@@ -342,7 +359,7 @@ class Decoder {
       if (bucket >= in.bucket_size() || bucket >= in.bucket_executions_size() || !takes(0)) return false;
       number += in.bucket(bucket);
       const std::uint64_t count = in.bucket_executions(bucket);
-      const bool fits = number < ElapsedBuckets::kMostBuckets && count <= out.executions - executions;
+      const bool fits = number < ElapsedBuckets::kMostBuckets && count <= out.timed() - executions;
       if (!fits || !out.elapsed.put(static_cast<std::uint32_t>(number), count)) return false;
       executions += count;
     }

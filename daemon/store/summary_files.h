@@ -23,7 +23,7 @@ std::string summary_path(const std::string& directory, const SummaryFile& file);
 
 // By number. What another file contains is left out: a crash may have left it behind.
 Result<std::vector<SummaryFile>> list_summaries(const std::string& directory);
-// Data segments up to this number are summed up: whoever adds sums and samples leaves them out. 0: none are.
+// Data segments up to this number are summed up: a report of sums and samples leaves them out. 0: none are.
 std::uint64_t summed_up_to(const std::vector<SummaryFile>& files);
 
 struct SummaryRetention {
@@ -33,7 +33,7 @@ struct SummaryRetention {
   std::uint64_t hours_ns = 35ull * 86'400 * 1'000'000'000;  // hours that are older become days, 0 never
 };
 
-// One writer at a time: whoever writes the store.
+// One writer at a time: that of the store.
 class SummaryWriter {
  public:
   explicit SummaryWriter(std::string directory, os::Files& files = os::real_files())

@@ -85,7 +85,10 @@ bool Compactor::sum_up_some() {
 // on a full disk nothing could be written ever again.
 void Compactor::failed(const std::string& why) {
   if (++failures_ < patience_) return tell(fmt::format("old samples cannot be summed up, and stay: {}", why));
-  if (const auto removed = writer_.give_up_oldest(); !removed) {
+  const auto removed = writer_.give_up_some(
+      [this](std::uint64_t) { return stop_.stopped() ? Status(stop_.error()) : Status(Ok{}); });
+  if (stop_.stopped()) return;
+  if (!removed) {
     return tell(fmt::format("old samples can neither be summed up ({}) nor deleted ({})", why,
                             removed.error().message));
   }
@@ -93,8 +96,9 @@ void Compactor::failed(const std::string& why) {
   if (failures_ == patience_)
     spdlog::warn("store: no sums can be written ({}): what is due for deletion goes without them", why);
   tell(fmt::format(
-      "old samples cannot be summed up: {} ({} samples of {} data segments are deleted without sums)", why,
-      given_up.samples, given_up.segments));
+      "old samples cannot be summed up: {} ({} samples are deleted without sums, and {} data segments as a "
+      "whole)",
+      why, given_up.samples, given_up.segments));
 }
 
 // The status shows it, and the log when it begins and ends, as other problems of the store.

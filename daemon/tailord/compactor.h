@@ -19,8 +19,8 @@ namespace tailor::tailord {
 struct CompactorOptions {
   store::SummaryRetention retention = {};
   std::chrono::milliseconds period{10'000};  // between looks for what is due
-  // After this number of failures in a row the oldest segment goes unsummed, and another one with each
-  // further failure.
+  // After this number of failures in a row some of what is due goes unsummed (StoreWriter::give_up_some), and
+  // more with each further failure.
   unsigned patience = 30;
   os::Files* files = &os::real_files();
 };

@@ -21,8 +21,12 @@ namespace {
 
 constexpr int kFlushTries = 25;
 constexpr std::chrono::milliseconds kBetweenFlushes{20};
-// With the recorder, for a status.
-constexpr std::chrono::milliseconds kPatience{100};
+// A recorder that does not answer for that long is held up. So is one that says nothing for longer than it
+// ever sleeps, though nobody has asked.
+constexpr std::chrono::milliseconds kHeldUp{100};
+constexpr std::chrono::seconds kSilent{10};
+// What is younger is not asked for again: clients that ask without end do not keep the recorder busy.
+constexpr std::chrono::milliseconds kYoung{1};
 
 constexpr std::uint64_t kLongestRateDays = 7;
 constexpr std::uint64_t kLongestRateNs = kLongestRateDays * 86'400 * 1'000'000'000;
@@ -59,6 +63,10 @@ void encode_process(const session::RecordedProcess& process, v1::ProcessStatus& 
 void encode_count(const std::string& reason, std::uint64_t count, v1::RefusalCount& to) {
   to.set_reason(reason);
   to.set_count(count);
+}
+
+std::uint64_t age_of(std::chrono::nanoseconds age) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, age.count()));
 }
 
 // What the recorder has published.
@@ -112,30 +120,19 @@ Status ControlAnswers::answer(const v1::ControlRequest& request, const std::stri
 }
 
 void ControlAnswers::status(v1::DaemonStatus& out) {
-  CatalogueUsers catalogue;
-  std::string unread;  // the first of them that could not be
-  const auto take = [&unread](auto read, auto& to) {
-    if (read) {
-      to = std::move(*read);
-    } else if (unread.empty()) {
-      unread = read.error().message;
-    }
-  };
-  take(store_.catalogue_uses(), catalogue.uses);
-  take(store_.catalogue_removed(), catalogue.removed);
-  take(store_.disk_uses(), catalogue.disk);
-  take(store_.cuts(), catalogue.cuts);
-  const store::GivenUp given_up = store_.given_up();
-  out.mutable_unsummed()->set_segments(given_up.segments);
-  out.mutable_unsummed()->set_samples(given_up.samples);
-  const session::RecorderStatus now = recorder_.status_within(kPatience);
+  const StoreUse::Reading use = store_use_.ask();
+  out.mutable_unsummed()->set_segments(use.given_up.segments);
+  out.mutable_unsummed()->set_samples(use.given_up.samples);
+  out.set_store_use_age_ns(age_of(StoreUse::Clock::now() - use.begun));
+  const session::RecorderStatus now = recorder_.status();
   counts_.add_to(out);
   // What users take is not nothing then.
-  if (out.store_problem().empty()) out.set_store_problem(store::to_utf8(unread));
-  if (const auto held_up = recorder_.held_up(); held_up >= kPatience) {
-    out.set_held_up_ns(static_cast<std::uint64_t>(held_up.count()));
-    out.set_status_age_ns(static_cast<std::uint64_t>(std::max<TimeNs>(0, os_.now() - now.published)));
-  }
+  if (out.store_problem().empty()) out.set_store_problem(store::to_utf8(use.problem));
+  const std::chrono::nanoseconds age(os_.now() - now.published);
+  out.set_status_age_ns(age_of(age));
+  const std::chrono::nanoseconds held_up = age < kSilent ? recorder_.held_up() : age;
+  if (held_up >= kHeldUp) out.set_held_up_ns(age_of(held_up));
+  if (age >= kYoung) recorder_.ask_for_status();
   out.set_daemon_version(session::kVersion);
   out.set_pid(::getpid());
   out.set_uptime_ns(static_cast<std::uint64_t>(os_.now() - started_));
@@ -145,14 +142,14 @@ void ControlAnswers::status(v1::DaemonStatus& out) {
   out.set_max_frequency(static_cast<std::uint32_t>(options_.max_frequency));
   encode_recorder(now, out);
   add_refusals_(out);
-  tell_users(now, catalogue, out);
+  tell_users(now, use.users, out);
 }
 
 Status ControlAnswers::flush(v1::FlushReply& out) {
   out.set_time(os_.now());
   recorder_.flush();
-  // The recorder does not wait for the catalogue, and the catalogue's thread not for who reads it: mostly he
-  // does so for a moment. This thread does.
+  // The recorder does not wait for the catalogue, and the catalogue's thread not for its readers. These
+  // mostly read for a moment, and this thread waits.
   for (int tries = 1;; ++tries) {
     Result<store::CatalogueKeeper::Ticket> begun = store::CatalogueKeeper::Ticket{0};
     recorder_.run([&] { begun = store_.begin_flush(); });

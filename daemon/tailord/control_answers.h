@@ -1,4 +1,4 @@
-// What the daemon answers to whoever controls it: over the control socket, and over HTTP.
+// What the daemon answers to those who control it: over the control socket, and over HTTP.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/options.h"
 #include "daemon/tailord/published_counts.h"
+#include "daemon/tailord/store_use.h"
 #include "proto/base/result.h"
 #include "tailor/v1/control.pb.h"
 
@@ -33,13 +34,15 @@ class ControlAnswers {
         capture_(sampling.capture),
         recorder_(recorder),
         store_(store),
+        store_use_(store),
         counts_(counts),
         add_refusals_(std::move(add_refusals)),
         started_(os.now()) {}
 
   // `asker`: for people, in the place of a reason.
   Status answer(const v1::ControlRequest& request, const std::string& asker, v1::ControlReply& reply);
-  // Does not wait for the recorder's control thread for longer than a moment: then it says how old this is.
+  // Waits for nobody. What it says is as the recorder and the store said it last, with its age. Both are
+  // asked to say it again.
   void status(v1::DaemonStatus& out);
   Status flush(v1::FlushReply& out);
 
@@ -54,6 +57,7 @@ class ControlAnswers {
   const capture::CaptureOptions& capture_;
   session::Recorder& recorder_;
   store::StoreWriter& store_;
+  StoreUse store_use_;
   const PublishedCounts& counts_;
   AddRefusals add_refusals_;
   TimeNs started_;

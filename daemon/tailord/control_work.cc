@@ -41,11 +41,25 @@ Status ControlWork::start(v1::ControlRequest request, const control::ControlServ
   return Ok{};
 }
 
+void ControlWork::start_reload(std::function<void()> reload) {
+  {
+    std::lock_guard lock(mutex_);
+    reload_ = std::move(reload);
+  }
+  changed_.notify_one();
+}
+
 void ControlWork::loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+    changed_.wait(lock, [this] { return ending_ || reload_ || !waiting_.empty(); });
     if (ending_) return;
+    if (const auto reload = std::exchange(reload_, nullptr)) {
+      lock.unlock();
+      reload();
+      lock.lock();
+      continue;
+    }
     const Job job = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();

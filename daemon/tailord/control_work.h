@@ -1,5 +1,5 @@
-// Requests whose answer waits for the recorder: they are done on a thread of their own, so that a status is
-// answered meanwhile.
+// Requests whose answer waits for the recorder, and new configurations, which wait for it too. A thread of
+// their own does them, so that a status is answered meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -28,6 +28,9 @@ class ControlWork {
   // The thread that polls the server. The reply comes by a promise: requests are done one after the other, as
   // they came. A flush is left out where its asker is gone. Fails where too many wait or are promised.
   Status start(v1::ControlRequest request, const control::ControlServer::Promise& promise);
+  // Any thread, without waiting. `reload` is called on the thread, before the requests that wait. It takes
+  // the place of one that has not begun: the later one reads what is newer.
+  void start_reload(std::function<void()> reload);
 
  private:
   struct Job {
@@ -40,6 +43,7 @@ class ControlWork {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Job> waiting_;
+  std::function<void()> reload_;  // that waits; empty: none
   bool ending_ = false;
   std::thread thread_;
 };

@@ -189,7 +189,8 @@ void Daemon::serve(int stop_fd, int reload_fd, const ReadOptions& read_options) 
     if (control_->poll(either.get(), watchdog.timeout_ms())) {
       signalfd_siginfo asked{};
       if (is_readable(stop_fd)) return;
-      if (::read(reload_fd, &asked, sizeof asked) == sizeof asked) reload(read_options());
+      if (::read(reload_fd, &asked, sizeof asked) == sizeof asked)
+        work_->start_reload([this, read_options] { reload(read_options()); });
     }
     if (!watchdog.due()) continue;
     // Whether the recording has made a turn since the last look. The next one is asked for, without waiting.
@@ -227,7 +228,7 @@ Result<PreparedRates> Daemon::rates_after(const Options& read) {
   return prepare_rates(os_, after, capture_);
 }
 
-// As a whole or not at all.
+// As a whole or not at all. On the thread of `work_`: it waits for the recorder.
 void Daemon::reload(const Result<Options>& read) {
   notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_us()));
   auto rates = read.ok() ? rates_after(*read) : read.error();

@@ -43,7 +43,8 @@ class Daemon {
   using ReadOptions = std::function<Result<Options>()>;
 
   // Serves the control socket until `stop_fd` becomes readable. Takes over the configuration when a signal
-  // can be read from `reload_fd`, a signalfd. Tells the service manager's watchdog that this thread turns and
+  // can be read from `reload_fd`, a signalfd: `read_options` is called on another thread then, until stop()
+  // returns. Tells the service manager's watchdog that this thread turns and
   // that the recording has turned since the last look.
   void serve(int stop_fd, int reload_fd, const ReadOptions& read_options);
 
@@ -55,7 +56,7 @@ class Daemon {
 
   void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
   void log_damage(const std::string& text);            // any thread
-  void reload(const Result<Options>& read);
+  void reload(const Result<Options>& read);            // thread of work_, which alone uses options_ then
   Moment moment();
   // Runs of before `before`, from when on triggers count runs themselves.
   void read_past_runs(const Moment& before);
@@ -87,7 +88,7 @@ class Daemon {
   std::unique_ptr<ControlAnswers> answers_;
   std::unique_ptr<Compactor> compactor_;  // of the store
   std::unique_ptr<control::ControlServer> control_;
-  std::unique_ptr<ControlWork> work_;  // calls answers_
+  std::unique_ptr<ControlWork> work_;  // calls answers_, and reloads
   std::unique_ptr<Reports> reports_;
   std::unique_ptr<Web> web_;
 };

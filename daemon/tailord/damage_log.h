@@ -1,4 +1,4 @@
-// What of the store is damaged, for the log: whoever asks for it again is told again, and the log once an
+// What of the store is damaged, for the log: another request for it is told again, and the log once an
 // hour.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Keeps whoever can make the daemon log from filling a disk with it.
+// Keeps those who can make the daemon log from filling a disk with it.
 #pragma once
 
 #include <chrono>

@@ -16,11 +16,11 @@
 #include "daemon/os/os.h"
 #include "daemon/serve/error_json.h"
 #include "daemon/session/host_info.h"
+#include "daemon/tailord/command_line.h"
 #include "daemon/tailord/daemon.h"
 #include "daemon/tailord/exit_deadline.h"
 #include "daemon/tailord/log.h"
 #include "daemon/tailord/notify.h"
-#include "daemon/tailord/options.h"
 #include "daemon/tailord/rights.h"
 #include "proto/base/unique_fd.h"
 

@@ -1,4 +1,4 @@
-// The daemon's options: command line, then configuration file, then defaults.
+// The daemon's options, with their defaults.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include "daemon/session/process_rules.h"
 #include "daemon/tailord/trigger_rules.h"
 #include "daemon/tailord/web.h"
-#include "proto/base/result.h"
 
 namespace tailor::tailord {
 
@@ -34,22 +33,11 @@ struct Options {
   std::uint64_t user_messages_a_second = 50'000;
   std::uint64_t control_clients = control::ControlServer::kMaxClients;
   bool keep_literals = false;          // of query texts
+  bool sum_unsampled = false;          // see store::StoreOptions
   std::uint64_t max_frequency = 5000;  // that may be asked for at run time
   session::ProcessRules processes;     // from the configuration file only
   TriggerRules triggers;               // the same
   WebOptions web;
 };
-
-struct Parsed {
-  Options options;
-  bool finished = false;  // --help, --version or --check-config was answered
-  int exit_code = 0;      // then, and after a wrong command line or configuration
-};
-
-Parsed parse(int argc, char** argv);
-
-// The same command line, and the configuration file as it is now. Prints nothing: the error has all that is
-// wrong.
-Result<Options> parse_again(int argc, char** argv);
 
 }  // namespace tailor::tailord

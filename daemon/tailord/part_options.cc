@@ -15,6 +15,7 @@ store::StoreOptions store_options(const Options& options) {
   store.keep_bytes = options.keep_megabytes << 20;
   store.keep_ns = options.keep_days * 86'400 * 1'000'000'000;
   store.catalogue_bytes = store::catalogue_budget(store.keep_bytes);
+  store.sum_unsampled = options.sum_unsampled;
   store.summaries = true;
   store.own_thread = true;
   store.on_problem = [](const std::string& problem) {

@@ -66,6 +66,9 @@ Table what_is_kept() {
                             "Keep the literals of query texts (default: they are removed, "
                             "docs/security.md)",
                             TakesEffect::kAtRunTime),
+      config::flag<Options>("sum-unsampled", "--sum-unsampled", TAILOR_MEMBER(sum_unsampled),
+                            "Add up short executions without a sample, instead of a row for each "
+                            "(docs/tailord.md)"),
       value<Options>(
           "log-level", "--log-level", TAILOR_MEMBER(log_level), "What is logged to standard error",
           [](CLI::Option& option) {

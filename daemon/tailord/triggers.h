@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/profile/sink.h"
+#include "daemon/profile/ignoring_sink.h"
 #include "daemon/tailord/past_runs.h"
 #include "daemon/tailord/recently_used.h"
 #include "daemon/tailord/trigger_rules.h"
@@ -32,7 +32,7 @@ struct TriggerCounts {
 };
 
 // One thread. Memory and work are bounded, whatever engines say.
-class Triggers : public profile::ProfileSink {
+class Triggers : public profile::IgnoringSink {
  public:
   static constexpr std::size_t kMostRunning = 8'192;       // executions that are looked at, at a time
   static constexpr std::size_t kMostFingerprints = 4'096;  // whose usual time is known
@@ -63,17 +63,9 @@ class Triggers : public profile::ProfileSink {
 
   void on_recording(const profile::RecordingInfo& info) override;
   void on_process(const profile::ProcessRecord& process) override;
-  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
-  void on_component(ProcessId, std::uint32_t, const std::string&) override {}
-  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
-  void on_code(ProcessId, TimeNs, const v1::CodeObject&) override {}
-  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
   void on_execution(const profile::ExecutionRecord& execution) override;
   void on_samples(std::span<const profile::SampleRecord> samples) override;
-  void on_activity(std::span<const profile::ActivityRecord>) override {}
-  void on_accounting(const profile::Accounting&) override {}
-  void on_watermark(TimeNs) override {}
 
  private:
   using Run = std::pair<ProcessId, ExecutionHandle>;

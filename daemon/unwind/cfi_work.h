@@ -35,7 +35,7 @@ class CfiWork {
   WalkEnd why() const { return why_; }
 
   // The place for the rules of one address of one table. They are of that address if `table` and `address`
-  // say so; else whoever asked may put them there. Valid until the next call.
+  // say so; else the asker may put them there. Valid until the next call.
   struct Slot {
     std::uint64_t table = 0, address = 0;  // table: CfiTable's serial number, 0 none
     CfiRules rules;

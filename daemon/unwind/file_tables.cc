@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "daemon/unwind/process_code.h"
-
 namespace tailor::unwind {
 namespace {
 
 // Of all processes together: the thread that unwinds has others to serve. Small tables, which is what engines
 // have, always may: nobody can keep another one from it.
 constexpr TimeNs kIndexInterval = 50'000'000;
-constexpr std::size_t kMostIndexed = ProcessCode::kMostOfATable, kSmallTable = 4096;
+constexpr std::size_t kSmallTable = 4096;
 constexpr TimeNs kForgetInterval = 100'000'000;
 
 FileTables::Found read_first_of(const std::vector<std::string>& paths) {

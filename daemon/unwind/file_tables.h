@@ -47,6 +47,8 @@ class FileTables {
   MappedFiles::Budget& budget() { return budget_; }
 
   static constexpr std::size_t kMostOfAUser = 1024;
+  // Bytes of tables of registered code that are indexed at a time, of all processes together.
+  static constexpr std::size_t kMostIndexed = std::size_t{512} << 10;
 
  private:
   struct Read {

@@ -1,6 +1,6 @@
 // Work on files that stacks need. To read and index one may take long, or never end: a file of FUSE waits for
-// its server. So it runs elsewhere, on a thread of the user whose process shows the file, and whoever needs
-// what it makes looks again later.
+// its server. So it runs elsewhere, on a thread of the user whose process shows the file. What it makes
+// is looked for again later.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ struct Awaited : Progress {
 // What each user may ask for.
 struct WorkLimits {
   std::size_t waiting = 64;                    // pieces of work
-  std::size_t bytes = std::size_t{256} << 20;  // of what is kept for him; the last piece may exceed it
+  std::size_t bytes = std::size_t{256} << 20;  // of what is kept for a user; the last piece may exceed it
   TimeNs time = 2'000'000'000;                 // on a CPU, in kWorkWindow
 };
 inline constexpr TimeNs kWorkWindow = 10'000'000'000;

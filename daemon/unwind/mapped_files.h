@@ -24,8 +24,8 @@ struct Mapping {
   bool asked_for_arguments = false;
 };
 
-// One thread. A child shares its parent's until one of both changes: processes fork often, and whoever wants
-// to do harm maps much before.
+// One thread. A child shares its parent's until one of both changes: processes fork often, and one that
+// wants to do harm maps much before.
 class MappedFiles {
  public:
   static constexpr std::size_t kMostOfAProcess = 4096;

@@ -1,7 +1,7 @@
 // Puts build ids into the records of mappings, as the kernel would (mapped_file_id.h says why it is not
 // asked), and content ids where files have none (capture::kContentMark). It also says
 // which image of the vDSO a process has (daemon/os/vdso.h). It stands before all that reads these records, so
-// that they look the same whoever found the id.
+// that they look the same wherever the id was found.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ namespace tailor::unwind {
 struct PatienceLimits {
   TimeNs of_a_message = 300'000'000;  // that came from the reader of the rings
   TimeNs of_a_user = 300'000'000;     // whose files they wait for ...
-  TimeNs regained_in = 10;            // ... and this number of ns later he may make them wait one ns more
+  TimeNs regained_in = 10;            // ... and this number of ns later it is one ns more
   TimeNs here = 1'000'000;            // the thread itself waits for a file ...
   TimeNs of_a_step = 3'000'000;       // ... and for all of them between two waits for something to do
 };

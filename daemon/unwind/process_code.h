@@ -38,13 +38,13 @@ std::vector<Mapping> parse_maps(std::string_view text);
 struct RegisteredCode {
   CodeId id = 0;
   std::uint64_t begin = 0, end = 0;
-  bool of_plan = true;  // else shared code: it works for whoever calls it
+  bool of_plan = true;  // else shared code: it works for its callers
 };
 
 class ProcessCode {
  public:
   // Of the unwind table of one piece of registered code: some ten thousand functions.
-  static constexpr std::size_t kMostOfATable = std::size_t{512} << 10;
+  static constexpr std::size_t kMostOfATable = FileTables::kMostIndexed;
 
   ProcessCode(std::filesystem::path proc, std::int32_t pid, FileTables& files)
       : proc_(std::move(proc)),

@@ -13,7 +13,7 @@ inline bool is_content_id(std::string_view id) {
   return id.starts_with(kContentId);
 }
 
-// For whoever compares with ids that linkers give: "" where that is none.
+// To compare with ids that linkers give: "" where that is none.
 inline std::string only_build_id(const std::string& id) {
   return is_content_id(id) ? std::string() : id;
 }

@@ -51,7 +51,7 @@ def daemon(hz, weft):
         wall = paired.metered([], weft, env=tailord.env)[1]
         run(BIN / "tailor", "list", "--limit", "1", env=tailord.env)  # what it has is written before the store is read
         own = cpu_of(tailord.process.pid) - before
-        size = sum(file.stat().st_size for file in tailord.store.iterdir() if file.suffix in (".data", ".dictionary"))
+        size = sum(file.stat().st_size for file in tailord.store.rglob("*") if file.is_file())
     return {"what": "tailord", "cpu": own, "wall": wall, "bytes": size}
 
 

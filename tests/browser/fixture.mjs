@@ -180,7 +180,7 @@ export function makeBundle(options = {}) {
   const iterations = options.loops === false ? { error: { kind: "not_found", message: "there is no loop in this execution" } } : { loops: [{ execution: "3f2a".repeat(8), component: 4, name: name("loop"), found_by: "marks", spread: 0.12, iterations: Array.from({ length: 12 }, (_, i) => ({ number: i + 1, begin_ns: (i / 12) * span, elapsed_ns: (span / 12) * (0.8 + 0.2 * Math.abs(Math.sin(i))), samples: Math.round(count / 12), weight: 1 })) }], accounting: profile.accounting };
   // Days of one query, with a gap: the join gets dearer.
   const day = 86400000;
-  const historyRow = (what, id, text, kind, samples) => ({ what, id, name: name(text), kind, source: "cpu-clock", unit: "ns_on_cpu", samples, weight: samples * 1e6 });
+  const historyRow = (what, id, text, kind, samples) => ({ what, id, name: name(text), kind, source: "cpu-clock", unit: "ns_on_cpu", samples, weight: samples * 1e6, weight_squares: samples * 1e12 });
   const sums = (runs, join) => ({
     executions: runs, failed: 0, elapsed_ns: { min: 1e9, mean: 2e9, max: 3e9 }, events: [{ source: "cpu-clock", unit: "ns_on_cpu", samples: runs * 100, weight: runs * 1e8 }],
     rows: [historyRow("operator", 4, "Hash join", "hash_join", runs * join), historyRow("operator", 8, "Scan lineitem", "scan", runs * (90 - join)), historyRow("component", 2, "compile", "", runs * 7), historyRow("unattributed", 0, "unknown_kernel", "", runs * 2), historyRow("unattributed", 0, "unmapped", "", runs)],

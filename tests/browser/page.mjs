@@ -121,6 +121,7 @@ test("a chart is as high as what it shows, on every screen", async () => {
       await check("#card-activity", lanes);
     }
     expect(heights.size === 3, "the lanes have one height: nothing was checked");
+    await page.locator("#card-flame canvas").scrollIntoViewIfNeeded();
     const box = await page.locator("#card-flame canvas").boundingBox();
     await page.mouse.click(box.x + 20, box.y + 3 * 22 + 10);
     await page.waitForFunction(() => location.hash.includes("zoom="));

@@ -234,6 +234,28 @@ test("a query's page shows the operators of all runs, and leads to single ones",
   server.close();
 });
 
+test("what was left out of all runs is said on the page of a query, and of everything", async () => {
+  const responses = structuredClone(bundle.responses);
+  const note = "3 executions are left out: the host was booted since then, and its kernel had its functions elsewhere";
+  responses["fingerprints/9c1e"].runs.notes = [note];
+  // Another object than the answer for one execution.
+  responses["executions/all/profile"] = { ...responses["executions/all/profile"], view: { runs: { executions: 310, sampled: 15, left_out: 10 }, notes: [note] } };
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
+  await page.waitForSelector(`#card-operators:has-text('${note}')`);
+  await page.evaluate(() => { location.hash = "#/execution/all"; });
+  await page.waitForSelector(".node");
+  const shown = await text(page, ".viewed");
+  for (const part of ["310 runs; 15 executions have samples", "10 others, the older ones, are left out", note]) expect(shown.includes(part), shown);
+  // Of one execution there is nothing to say.
+  await page.evaluate((id) => { location.hash = `#/execution/${id}`; }, a);
+  await page.waitForSelector(".node");
+  await page.waitForFunction(() => !document.querySelector(".viewed"));
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
 test("a query of which no run has a sample says so", async () => {
   const responses = structuredClone(bundle.responses);
   Object.assign(responses["fingerprints/9c1e"], { samples: 0, first_sampled: "", last_sampled: "", operators: [] });
@@ -263,6 +285,25 @@ test("a run without samples leads to all runs of its query, and is no error", as
   responses[`executions/${id}`] = { error: { kind: "not_found", message: "no execution begins with that" } };
   const other = await open(browser, `${server.url}#/execution/${id}`);
   await other.waitForSelector("[role=alert]");
+  await other.close();
+  server.close();
+});
+
+test("an execution whose process was sampled at another rate has a mark", async () => {
+  const responses = structuredClone(bundle.responses);
+  const rate = { hz: 997, why: "trigger slow: it has run for 3.1 s" };
+  for (const row of [responses.executions.executions.find((each) => each.id === a), responses[`executions/${a}`]]) row.rate = rate;
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, `${server.url}#/`);
+  await page.waitForSelector("[aria-label=Executions] tbody tr");
+  expect((await page.locator("[aria-label=Executions] .badge.rate").count()) === 1, "one of both has it");
+  expect((await text(page, "[aria-label=Executions] .badge.rate")) === "997 Hz (trigger slow)", await text(page, ".badge.rate"));
+  await page.locator("[aria-label='Search the executions']").fill("trigger");
+  await page.waitForFunction(() => document.querySelectorAll("[aria-label=Executions] tbody tr").length === 1);
+  await page.close();
+  const other = await open(browser, `${server.url}#/execution/${a}`);
+  await other.waitForSelector(".facts .badge.rate");
+  expect(other.wrong.length === 0, other.wrong.join("; "));
   await other.close();
   server.close();
 });
@@ -390,6 +431,37 @@ test("what a report file has otherwise is told: a dearer operator, one that move
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();
   file.remove();
+});
+
+test("what a share of the executions costs is not told as the cost of all", async () => {
+  const plainly = await serve(bundle);
+  const twin = await open(browser, plainly.url);
+  await twin.waitForSelector("section[aria-label='Queries by cost'] tbody tr");
+  expect(!/sampled/.test(await twin.locator("main").innerText()), "a share is told of where all are sampled");
+  await twin.close();
+  plainly.close();
+  const responses = structuredClone(bundle.responses);
+  const share = { drawn: 15, cpu_ns_of_all: { value: 7.2e9, low: 6e9, high: 8.4e9 } };
+  for (const query of [responses.fingerprints.fingerprints[0], responses["fingerprints/9c1e"]]) Object.assign(query, share);
+  for (const row of [responses.executions.executions[1], responses[`executions/${b}`], responses["fingerprints/9c1e"].executions_list[1]]) Object.assign(row, { drawn: false, cpu_ns: 0, samples: 0 });
+  responses[`executions/${b}/profile`] = { error: { kind: "not_found", message: "no sample" } };
+  responses["executions/all/profile"].drawn = { executions: 24, drawn: 3, weight: 4e9, estimate: { weight: 32e9, low: 20e9, high: 44e9 } };
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, server.url);
+  await page.waitForSelector("section[aria-label='Queries by cost'] .note:has-text('costs are of the executions that are sampled')");
+  await page.waitForSelector("#card-fingerprints .note:has-text('of those that are sampled')");
+  expect((await page.locator("section[aria-label=Executions] tbody td:text-is('not sampled')").count()) === 1, "a cost of nothing is shown");
+  const goTo = (hash) => page.evaluate((to) => { location.hash = to; }, hash);
+  await goTo("#/fingerprint/9c1e");
+  await page.waitForSelector(".heading:has-text('in the 15 that are sampled, 7.20 s in all (6.00 s to 8.40 s)')");
+  await goTo("#/execution/all");
+  await page.waitForSelector(".fact:has-text('3 of 24 sampled'):has-text('all: 32.0 s (20.0 s to 44.0 s)')");
+  await goTo(`#/execution/${b}`);
+  await page.waitForSelector("[data-kind=no-samples]:has-text('a share of the executions is sampled')");
+  const wrong = page.wrong.filter((each) => !each.includes("404")); // the answer without a sample
+  expect(wrong.length === 0, wrong.join("; "));
+  await page.close();
+  server.close();
 });
 
 test("a query's page without sums over days says why", async () => {

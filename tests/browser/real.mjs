@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { launch, missing, open, template } from "./browser.mjs";
-import { expect, finish, near, samplingDenied, skip, test } from "./check.mjs";
+import { expect, finish, near, plain, samplingDenied, skip, test } from "./check.mjs";
 import { answerIn } from "../../viewer/web/src/data/packed.ts";
 import { ask, goTo, record, run, unbuilt, withServer } from "./recorded.mjs";
 
@@ -100,6 +100,17 @@ test("a comparison has the numbers of tailor diff, in a file and from a server",
     await compareAs(served, turned);
   });
 });
+
+test("all runs of a query beside one of them have the numbers of tailor diff", () => withServer(browser, profile, async (page) => {
+  const { fingerprints } = await ask(page, "fingerprints");
+  const { fingerprint, executions } = fingerprints[0];
+  const { executions: rows } = await ask(page, "executions?limit=1000");
+  const [one] = rows.filter((row) => row.fingerprint === fingerprint).sort((x, y) => y.samples - x.samples);
+  await goTo(page, `#/compare?a=fingerprint:${fingerprint}&b=${one.id}&table=compare`);
+  await compareAs(page, JSON.parse(run("tailor", "diff", `${profile}#fingerprint:${fingerprint}`, `${profile}#${one.id}`, "--json")));
+  const facts = plain(await page.locator("section.side.A p").first().textContent());
+  expect(facts.includes(`${executions} executions`), facts);
+}));
 
 test("the machine code of a chosen thread costs what its listing says", () => withServer(browser, profile, async (page) => {
   await goTo(page, "#/execution/all?tab=threads");

@@ -14,7 +14,7 @@ import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
 import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
-import { failureOf, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
+import { failureOf, meanElapsed, rateText, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
 import { divided } from "../../viewer/web/src/model/divided.ts";
 import { dayBeside, dayOf, hoursOf, inMinute } from "../../viewer/web/src/model/day.ts";
 import { answerIn, unpack } from "../../viewer/web/src/data/packed.ts";
@@ -41,6 +41,14 @@ test("the owners' costs add up to the weight of the view, and are those of the r
     near(all.owners.get(owners.find(operatorKey("812.5512.7", row.id)))?.weight ?? 0, row.weight, row.name);
   }
   for (const row of profile.plans[0].pipelines) near(all.pipelines.get(`812.5512.7:${row.id}`).weight, row.weight, `pipeline ${row.id}`);
+});
+
+test("a sample is worth less where only a share of the executions was sampled", () => {
+  const { profile, owners, samples, table } = load();
+  const part = new SampleTable({ ...profile, sample_worth: 0.25 }, samples, owners);
+  const [all, some] = [table, part].map((each) => totals(each, each.sumCells(everything)));
+  near(some.effective, all.effective / 4, "effective samples");
+  expect(some.samples === all.samples && some.weight === all.weight, "the sums are the same");
 });
 
 test("parts of the time add up to the whole", () => {
@@ -259,7 +267,7 @@ test("parts of the elapsed time and the time in which no thread worked are all o
   const answer = {
     ...profile,
     elapsed: { executions: 1, too_short: 0, ns: 1e9, worked_ns: 0.75e9, idle_ns: 0.25e9, idle_share: 0.25 },
-    plans: [{ ...plan, operators: plan.operators.map((row, i) => (i === 0 ? cost(row, 0.4, 3.5) : none(row))) }],
+    plans: [{ ...plan, operators: plan.operators.map((row, i) => (i === 0 ? { ...cost(row, 0.4, 3.5), skew: 1.8, skew_low: 1.2 } : none(row))) }],
     component_rows: profile.component_rows.map((row, i) => (i === 0 ? cost(row, 0.25, 1) : none(row))),
     unattributed_rows: profile.unattributed_rows.map((row, i) => (i === 0 ? cost(row, 0.1, 1) : none(row))),
   };
@@ -267,6 +275,8 @@ test("parts of the elapsed time and the time in which no thread worked are all o
   const whole = divided(answer, key);
   expect(whole.hasPlan && whole.rows[0].part.threads === 3.5, "the first operator has its threads");
   near(whole.costOf(plan.operators[0]).share, 0.4, "its share");
+  const { skew } = whole.rows[0].part;
+  expect(skew.value === 1.8 && skew.low === 1.2 && whole.rows[1].part.skew === null, "and its skew");
   const last = whole.rows.at(-1);
   expect(last.name === "no thread worked" && last.part.threads === null, last.name);
   near(last.part.share, 0.25, "no thread worked");
@@ -283,8 +293,23 @@ test("runs that an engine added up count each, and a run takes what it took", ()
   expect(plain(tookText(sum)) === "1204 runs, 1.5 ms each", tookText(sum));
   expect(failureOf(one) === "" && failureOf({ ...one, error: "cancelled" }) === "cancelled", failureOf(one));
   expect(failureOf(sum) === "3 of 1204 runs", failureOf(sum));
+  const unknown = { ...one, elapsed_ns: 30e9, runs_unknown: true };
+  expect(runsOf(unknown) === 1 && Number.isNaN(took(unknown)), `${took(unknown)}`);
+  expect(tookText(unknown) === "not known: runs were added up", tookText(unknown));
+  expect(Number.isNaN(meanElapsed({ executions: 2, elapsed_ns: { mean: 0, unknown: 2 } })), "of none it is known");
+  expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5, unknown: 2 } }) === 5, "of one it is known");
+  expect(meanElapsed({ executions: 3, elapsed_ns: { mean: 5 } }) === 5, "of all");
+  expect(Number.isNaN(meanElapsed({ executions: 3, running: 1, elapsed_ns: { mean: 0, unknown: 2 } })), "the third one runs");
+  expect(meanElapsed({ executions: 4, running: 1, elapsed_ns: { mean: 5, unknown: 2 } }) === 5, "one has ended");
   const none = { ...sum, added_runs: { ...sum.added_runs, runs: 0, failed: 0 } };
   expect(runsOf(none) === 0 && Number.isNaN(took(none)) && failureOf(none) === "", `${took(none)}`);
+});
+
+test("an execution that was sampled at another rate says at which one, and why", () => {
+  expect(rateText({}) === "", rateText({}));
+  const raised = { rate: { hz: 1997, why: "trigger slow: it has run for 3.1 s, 4.2 times as long as usual" } };
+  expect(plain(rateText(raised)) === "1,997 Hz (trigger slow)", rateText(raised));
+  expect(rateText({ rate: { hz: 49, why: "by hand" } }) === "49 Hz (by hand)", "no more words");
 });
 
 test("sums over slices of time are those of their samples", () => {
@@ -337,6 +362,34 @@ test("periods of a query are compared by shares that add up, and only what is mo
   expect(differences(first, second, event).every((row) => !row.significant), "30 and 31 of 100 do not");
   const gone = { ...third, rows: third.rows.filter((row) => row.name !== "compile") };
   near(differences(first, gone, event).find((row) => row.name === "compile").b.share, 0, "what one period lacks");
+});
+
+test("the intervals of periods follow from the weights of the samples, and are not known where these are not", () => {
+  const { responses } = makeBundle({ samples: 100, points: 10 });
+  const history = responses["history?by=day&fingerprint=9c1e&limit=1000"];
+  const event = eventOf(history);
+  const [first, , third] = history.periods;
+  const join = (a, b) => differences(a, b, event).find((row) => row.name === "Hash join");
+  // Samples of one weight count each.
+  const whole = sumOfLines(linesOf(first, event));
+  const [low, high] = wilson(0.3, whole.samples);
+  near(join(first, third).a.low, low, "lower end");
+  near(join(first, third).a.high, high, "upper end");
+  // Where a few hold nearly all of the weight, the same samples say less: 30 and 55 of 100 are chance then.
+  const uneven = (period) => ({ ...period, rows: period.rows.map((row) => ({ ...row, weight_squares: row.weight_squares * 1000 })) });
+  const few = join(uneven(first), uneven(third));
+  expect(few.a.high - few.a.low > 3 * (high - low) && few.significant === false, `${few.a.low} to ${few.a.high}, ${few.significant}`);
+  for (const missing of [null, undefined]) {
+    const older = { ...third, rows: third.rows.map((row, index) => (index === 0 ? { ...row, weight_squares: missing } : row)) };
+    const unknown = join(first, older);
+    expect(unknown.a.known && !unknown.b.known && unknown.significant === null, `${unknown.b.low} to ${unknown.b.high}, ${unknown.significant}`);
+    near(unknown.b.share, 0.55, "the share is known all the same");
+  }
+  // Samples of one execution are alike: of a share of the executions they say less than their number.
+  const ofShare = join(first, { ...third, drawn: third.executions / 2 });
+  expect(ofShare.a.known && !ofShare.b.known && ofShare.significant === null, `${ofShare.b.low} to ${ofShare.b.high}, ${ofShare.significant}`);
+  near(ofShare.b.share, 0.55, "the share is known all the same");
+  expect(join(first, { ...third, drawn: third.executions }).b.known, "all are sampled");
 });
 
 test("the flame graph's leaves and own costs add up on every level", () => {

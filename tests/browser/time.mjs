@@ -3,6 +3,9 @@
 import { addressOf, launch, missing } from "./browser.mjs";
 import { expect, finish, plain, samplingDenied, skip, test } from "./check.mjs";
 import { ask, goTo, record, run, unbuilt, withServer } from "./recorded.mjs";
+import { Owners } from "../../viewer/web/src/model/owners.ts";
+import { SampleTable } from "../../viewer/web/src/model/samples.ts";
+import { Workers } from "../../viewer/web/src/model/workers.ts";
 
 if (missing()) skip(missing());
 if (samplingDenied()) skip(samplingDenied());
@@ -235,6 +238,30 @@ test("time off the CPU is that of the part, without Tailor's own agent", () => w
   expect(Math.abs(shown - clipped(middle)) <= 0.06 * clipped(middle), `${text}, and not ${clipped(middle)} ns`);
   expect(text.includes("own agent"), text);
 }, { file: few }));
+
+test("the lane of threads is that of the daemon's timeline, of the whole and of a part", () => withPage("#/execution/all", async (page) => {
+  const shown = await ask(page, "executions/all/profile?source=cpu-clock");
+  const samples = await ask(page, "executions/all/samples");
+  const workers = Workers.of(shown, samples, new SampleTable(shown, samples, new Owners(shown)));
+  const whole = await ask(page, "executions/all/timeline?source=cpu-clock&lanes=all&buckets=40");
+  const { from_ns: begin, to_ns: end } = whole;
+  const [from, to] = [begin, end].map((edge) => Math.floor(begin + (edge - begin) * 0.4 + (end - begin) * 0.2));
+  const part = await ask(page, `executions/all/timeline?source=cpu-clock&lanes=all&buckets=40&from_ns=${from}&to_ns=${to}`);
+  const laneOf = (line) => workers.lane({ from: -Infinity, to: Infinity, tid: null, pipeline: null }, { from: line.from_ns, to: line.to_ns }, 40);
+  const differ = (ours, theirs) => [...ours].some((value, i) => Math.abs(value - theirs[i]) > 1e-6 * Math.max(1, theirs[i]));
+  expect(whole.workers.threads > 1 && Math.max(...whole.workers.waiting) > 0, "nobody waited, or one thread worked alone: nothing is checked");
+  const lane = laneOf(whole);
+  expect(lane.threads === whole.workers.threads && !differ(lane.working, whole.workers.working), `${lane.threads} and ${whole.workers.threads} threads; ${lane.working}; ${whole.workers.working}`);
+  // The page leaves out that Tailor's own agent waits.
+  expect(lane.waiting.every((value, i) => value <= whole.workers.waiting[i] + 1e-6), `${lane.waiting}; ${whole.workers.waiting}`);
+  // Samples that end behind a part are not in the daemon's answer of it: its last buckets may have less.
+  const ofPart = laneOf(part);
+  const early = (values) => [...values].slice(0, 30);
+  expect(!differ(early(ofPart.working), early(part.workers.working)), `${ofPart.working}; ${part.workers.working}`);
+  expect(differ(early(lane.working), early(part.workers.working)), "the comparison cannot fail");
+  const label = await page.locator("#card-activity .workers b").textContent();
+  expect(/^\d+ threads$/.test(label), label);
+}));
 
 test("the flame graph and the plan are of what is in sight", () => withPage("#/execution/all", async (page) => {
   const times = await timesOf(page);

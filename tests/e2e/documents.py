@@ -93,7 +93,7 @@ TABLE = Table(
     by_options=[
         Entry("*", r"tailor (record|import|diff|sql|export|replay|rate)", "the name of a command that needs an argument"),
         Entry("*", r"tailor (record (-g|-q|-p|--|-- PROGRAM|--memory|--aggregate SECONDS|--marks all|--sample-executions 1/8|--max-overhead (P|1)%)( \.\.\.)?"
-                   r"|diff --(fail-if|json)|report --html|report --level line|report --pid PID --rules|import -)", "the value or the command is not said"),
+                   r"|diff --(fail-if|json)|report --html|report --bounds( SIZE --json)?|report --level line|report --pid PID --rules|import -)", "the value or the command is not said"),
         Entry("*", r"\./dev .*", SUITE),
         Entry("*", r"python3 tests/.*", "a measurement or a test of its own"),
         Entry("*", r"perf (?!report --sort|record -o -|record -k CLOCK_MONOTONIC_RAW --).*", "another tool's"),
@@ -125,6 +125,7 @@ TABLE = Table(
         Entry("docs/cli.md", r"tailor import perf.data --dictionary .*", {"tailor import": "while ! [ -e engine.ended ]; do sleep 0.1; done; tailor import"}),
         Entry("docs/cli.md", r"perf record -o - .*", {"...": f"-e cpu-clock -- {ENGINE} --query tpch-6 --repeat 20"}),
         Entry("docs/operate.md", r"tailor rate 997 .*", {"812": "PID"}),
+        Entry("docs/workflows.md", r"weft explain --workflow FILE.*", {"FILE": "kmeans"}),
         # A daemon that outlives its line, and whose socket is waited for. /run is the test's own.
         Entry("docs/postgresql.md", r"tailord --socket .*",
               {"/tmp/": "/run/", "& sleep 3": ">/run/page.log 2>&1 & echo $! >/run/page.pid; while ! [ -S /run/tailor.sock ]; do sleep 0.1; done"}),
@@ -149,6 +150,9 @@ TABLE = Table(
         Entry("docs/integrate-your-engine.md", r".*", "tests/integration/guide builds, runs and profiles every program of the page"),
         Entry("docs/registration-api.md", r"message = .*", "a fragment; tests/integration/versions/plain_client.py is the whole client"),
         Entry("docs/exports.md", r"-- DuckDB.*", "tests/e2e/parquet.py asks DuckDB"),
+        Entry("docs/postgresql.md", r"select query_id.*", "tests/postgres/asked.py asks all functions"),
+        Entry("docs/tags.md", r"struct tailor_saved_work.*", "a fragment; tests/unit/agent/contract_test.cc saves and restores"),
+        Entry("docs/workflows.md", r"// squares.cc.*", "the page's own commands compile it"),
     ],
 )
 
@@ -340,10 +344,21 @@ def rule_files(folder, scene):
     (folder / "queries.py").write_text(text)
 
 
+def workflows(folder, scene):
+    """The functions and the workflow of the page."""
+    if not scene.asked("command -v clang++-19 || ls /usr/lib/llvm-19/bin/clang++"):
+        return "no clang 19 is installed"
+    page = Page("docs/workflows.md", (ROOT / "docs/workflows.md").read_text())
+    (folder / "squares.cc").write_text(next(fence.text for fence in page.fences if fence.language == "cpp"))
+    (folder / "squares.wf").write_text(next(fence.text for fence in page.fences if fence.text.startswith("workflow squares")))
+    return None
+
+
 # What a page needs before its fences run: a function of its folder and the scene. It returns what is to be done afterwards, or why
 # the commands of its fences cannot run here.
 PREPARED = {"docs/any-process.md": any_process, "docs/deploy.md": deploy, "docs/operate.md": deploy, "docs/exports.md": exports,
-            "docs/integrate-your-engine.md": integrate, "docs/jvm.md": jvm, "docs/postgresql.md": postgresql, "docs/rules.md": rule_files}
+            "docs/integrate-your-engine.md": integrate, "docs/jvm.md": jvm, "docs/postgresql.md": postgresql, "docs/rules.md": rule_files,
+            "docs/workflows.md": workflows}
 
 
 MADE_UP = r"""

@@ -59,6 +59,12 @@ with tempfile.TemporaryDirectory() as folder:
               f"{estimate['weight'] / 1e9:.2f} s [{estimate['low'] / 1e9:.2f}, {estimate['high'] / 1e9:.2f}]")
         # Twin: what was sampled, as if it were all.
         check(abs(misses({**estimate, "weight": report["drawn"]["weight"]}, truth)) > 4, f"{sampler}: not scaled it would be too little")
+        # Samples of one execution are alike: here each of two queries has operators of its own.
+        check(0 < report["sample_worth"] < 1 and report["effective_samples"] < report["samples"],
+              f"{sampler}: a sample is worth {report['sample_worth']:.2f}")
+        one_run = next(row["id"] for row in drawn if row["samples"] > 0)
+        alone = json.loads(run(BIN / "tailor", "report", profile, "--execution", one_run, "--json"))
+        check("sample_worth" not in alone, f"{sampler}: of one execution samples alone count")
         said = run(BIN / "tailor", "report", profile)
         check("A share of the executions is sampled" in said and "95 % range" in said, f"{sampler}: the report says so")
         check("drawn" in run(BIN / "tailor", "list", profile), "and so does the list")

@@ -1,6 +1,9 @@
 """explain analyze: weft executes a query, tailord says what its operators cost; and what is said where it cannot."""
 import json
 import os
+import pathlib
+import re
+import shutil
 import subprocess
 
 from tailor_env import BIN, Daemon, check, run, sampling_denied, skip, until_enough
@@ -58,6 +61,12 @@ with Daemon(frequency=2000) as daemon:
     scans = {op["name"]: op for op in by_kind(plan, "scan")}
     check(scans["Scan lineitem"]["rows"] == times * 600572, f"lineitem was read whole: {scans['Scan lineitem']['rows']}")
     check(scans["Scan lineitem"]["estimated_rows"] == 600572, "beside the estimate")
+    # The profile has the same rows, of one execution, beside the estimates.
+    def counted_rows(kind):
+        told = [op["attributes"] for shown in daemon.report()["plans"] for op in shown["operators"] if op["kind"] == kind]
+        return {float(each["value"]) for attributes in told for each in attributes if each["key"] == "actual_rows"}
+    check(counted_rows("hash_join") == {joined}, f"the profile knows that the join passed on {joined} rows: {counted_rows('hash_join')}")
+    check(counted_rows("output") == {3}, "and how many rows the result has")
     busy = max(plan["operators"], key=lambda op: op["samples"])
     check(busy["kind"] in ("hash_join", "scan", "group_by"), f"most time goes to {busy['name']}")
     output, = by_kind(plan, "output")
@@ -67,3 +76,18 @@ with Daemon(frequency=2000) as daemon:
     one = json.loads(text)
     check(code == 0 and one["executions"] == 1 and one["all"]["cpu_ns"] < 3 * one["cpu_ns"] + 5e6,
           "only the execution that was asked for is in the numbers")
+
+    # A workflow: what was predicted of its functions stands beside what they took.
+    if shutil.which("clang++-19") or pathlib.Path("/usr/lib/llvm-19/bin/clang++").exists():
+        def functions(work):
+            code, text, said = weft("explain", "--workflow", "kmeans", "--analyze", "--repeat", 5 * work, env=daemon.env)
+            check(code == 0 and "cycles a tuple, predicted and measured" in text, f"explain --analyze of a workflow {said.strip()}")
+            rows = re.findall(r"^(\w+), line \d+ +\S.*? +([\d.]+) to ([\d.]+) +(\d+)  (holds|wrong: .*|open: .*)$", text, re.M)
+            return {name: (float(low), float(high), int(samples), verdict) for name, low, high, samples, verdict in rows}
+
+        found = until_enough(100, lambda rows: rows.get("nearest", (0, 0, 0))[2], functions)
+        low, high, _, verdict = found["nearest"]
+        check(0 < low < high, f"nearest takes {low} to {high} cycles a tuple: {verdict}")
+        check(max(found, key=lambda name: found[name][2]) in ("nearest", "make_point"), f"it is among the dearest: {found}")
+        code, _, said = weft("explain", "--workflow", "kmeans", "--analyze", "--repeat", 1001, env=daemon.env)
+        check(code == 1 and "1000 at most" in said, f"too many runs: {said.strip()}")

@@ -1,6 +1,7 @@
 """Generated code goes on without the process, or the program, that generated it (tests/targets/inherited_code.cc). A forked child runs code
-of its parent: its functions have their names, from the parent's perf map and from its agent. A program executes itself: the second one has
-its own names, and none of them are those of the first. In a time namespace a jitdump has times of another clock: they are the right ones.
+of its parent: its functions have their names, from the parent's perf map and from its agent. So does a grandchild whose own parent has ended
+at once, most likely without a sample. A program executes itself: the second one has its own names, and none of them are those of the first.
+In a time namespace a jitdump has times of another clock: they are the right ones.
 """
 import json
 import os
@@ -51,9 +52,9 @@ def recorded(folder, how, names, counted):
     return until_enough(WANTED, lambda measured: measured.of(*counted), measure)
 
 
-def judge_fork(folder, names):
-    what = f"a child runs code of its parent, named by {names}"
-    measured = recorded(folder, "fork", names, ("in_parent", "in_child"))
+def judge_fork(folder, how, names):
+    what = f"{how}: code of the parent, named by {names}"
+    measured = recorded(folder, how, names, ("in_parent", "in_child"))
     own, both = measured.of("in_child"), measured.of("in_parent", "in_child")
     parent, child = measured.truth["in_parent"], measured.truth["in_child"]
     check(at_least(both, measured.all, 0.95), f"{what}: {both:.0f} of {measured.all:.0f} ms have the names of both functions")
@@ -112,6 +113,7 @@ def judge_time_namespace(folder):
 with tempfile.TemporaryDirectory(prefix="tailor-inherited-") as name:
     folder = pathlib.Path(name)
     for names in ("map", "agent"):
-        judge_fork(folder, names)
+        for how in ("fork", "grandchild"):
+            judge_fork(folder, how, names)
         judge_exec(folder, names)
     judge_time_namespace(folder)

@@ -111,7 +111,7 @@ def bug_report(daemon):
 def outputs_of(daemon, web):
     """Everything that shows queries, by its name."""
     out = {}
-    for target in ("executions", "status", "fingerprints", "host?since=0", "history", "tag-cost", "executions/last/profile",
+    for target in ("executions", "status", "fingerprints", "host?since=0", "history", "tag-cost", "plan-changes", "executions/last/profile",
                    "executions/last/bundle"):
         status, out[target] = get(web, f"/api/v1/{target}")
         check(status == 200, f"{target} over the UNIX socket")

@@ -28,7 +28,7 @@ FILES = {
                             "usr/share/tailor/proto/tailor/v1/registration.proto"],
     "tailor-jvm": ["usr/share/tailor/tailor-jvm.jar"],
     PG: ["usr/lib/postgresql/15/lib/tailor_pg.so", "usr/share/postgresql/15/extension/tailor_pg.control",
-         "usr/share/postgresql/15/extension/tailor_pg--1.0.sql"],
+         "usr/share/postgresql/15/extension/tailor_pg--1.0.sql", "usr/share/postgresql/15/extension/tailor_pg--1.0--1.1.sql"],
     "tailor-clock-dkms": [f"{MODULE}/dkms.conf", f"{MODULE}/main.c", f"{MODULE}/include/tailor/clock_page.h",
                           "usr/lib/udev/rules.d/60-tailor-clock.rules"],
 }

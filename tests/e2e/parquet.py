@@ -1,4 +1,4 @@
-"""Parquet tables of a profile, read by DuckDB: their sums are those of the report, and every reference leads to a row.
+"""Parquet tables of a profile, read by DuckDB: their sums are those of the report, and every reference leads to a row. pyarrow reads the same.
 
 The profiles are replayed from journals, so that neither a kernel nor an engine takes part; one is of a perf.data made by hand that
 is larger than a row group."""
@@ -16,6 +16,11 @@ from tailor_env import BIN, check, run, skip
 if importlib.util.find_spec("duckdb") is None:
     skip("duckdb is not installed")
 import duckdb
+
+if importlib.util.find_spec("pyarrow") is not None:
+    import pyarrow.parquet
+else:
+    pyarrow = None
 
 JOURNALS = pathlib.Path(__file__).resolve().parent / "journals"
 # The keys of docs/exports.md, and the tables where they are to be found.
@@ -92,6 +97,33 @@ def judge_references(data, samples):
     check(dangling(data, [("samples", "plan", "plans_cut", "plan")]) == ["samples.plan"], "a missing row is noticed")
 
 
+def differing(table, name, data):
+    """The columns whose values are not those that DuckDB reads; of moments only how many there are."""
+    out = []
+    for column, values in zip(table.column_names, table.columns):
+        if pyarrow.types.is_timestamp(values.type):
+            same_values = (len(values) - values.null_count,) == data.execute(f'select count("{column}") from {name}').fetchone()
+        else:
+            same_values = [(value,) for value in values.to_pylist()] == data.execute(f'select "{column}" from {name}').fetchall()
+        if not same_values:
+            out.append(column)
+    return out
+
+
+def judge_arrow(folder, data):
+    """A second reader, which shares nothing with the first."""
+    if pyarrow is None:
+        print("not checked: pyarrow, which is not installed")
+        return
+    for file in sorted(folder.glob("*.parquet")):
+        table = pyarrow.parquet.read_table(file)
+        table.validate(full=True)
+        wrong = differing(table, file.stem, data)
+        check(not wrong, f"pyarrow reads {table.num_rows} rows of {table.num_columns} columns of {file.stem}, as DuckDB does: {wrong}")
+        if file.stem == "samples":
+            check(differing(table.slice(1), "samples", data), "a missing row is noticed")
+
+
 def judge_journal(name, folder):
     raw, profile = folder / "journal", folder / f"{name}.tailor"
     raw.write_bytes(lzma.decompress((JOURNALS / f"{name}.journal.xz").read_bytes()))
@@ -103,6 +135,8 @@ def judge_journal(name, folder):
     for level in ("task", "ir"):
         judge_level(data, source, level, json.loads(run(BIN / "tailor", "report", profile, "--level", level, "--json")))
     judge_references(data, folder / name / "samples.parquet")
+    if name == "figure-9":
+        judge_arrow(folder / name, data)
     (received, lost), account = data.execute("select received, lost_ring + lost_hardware from recording").fetchone(), report["accounting"]
     check((received, lost) == (account["received"], account["lost_ring"] + account["lost_hardware"]), f"{received} received, {lost} lost")
     judge_execution(profile, folder, data)
@@ -130,6 +164,8 @@ def judge_row_groups(folder):
     groups, most = data.execute("select count(*), max(num_rows) from (select distinct row_group_id, row_group_num_rows num_rows "
                                 "from parquet_metadata(?))", [str(folder / "many" / "samples.parquet")]).fetchone()
     check(groups == 3 and most == 1 << 17, f"{groups} row groups of at most {most} rows")
+    if pyarrow is not None:
+        check(pyarrow.parquet.ParquetFile(folder / "many" / "samples.parquet").metadata.num_row_groups == groups, "pyarrow sees the same row groups")
     last = data.execute("select count(*) from samples where time_ns >= (select max(time_ns) from samples) - 900").fetchone()
     check(last == (10,), "bounds of row groups lead to the right ones")
 

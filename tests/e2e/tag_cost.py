@@ -101,3 +101,15 @@ with tempfile.TemporaryDirectory() as folder:
         # What they cost is found in their operators all the same, by the generated code.
         report = daemon.report(max(off, key=lambda row: row["samples"])["id"])
         check(report["operators"]["share"] > 0.3, f"{report['operators']['share']:.0%} of one without tags are in operators")
+        # A workflow asks for each of its runs, as a query does.
+        workflow = pathlib.Path(folder) / "sums.wf"
+        workflow.write_text('workflow sums\nudf "sums.ll"\ninput t(x f64) rows 100000 by make()\ncontext total f64\n'
+                            "from t\nreduce add(x) into total\nend\n")
+        workflow.with_suffix(".ll").write_text(
+            "define void @make(i64 %row, ptr %x) {\n  %v = sitofp i64 %row to double\n  store double %v, ptr %x, align 8\n  ret void\n}\n"
+            "define double @add(double %a, double %b) {\n  %r = fadd double %a, %b\n  ret double %r\n}\n")
+        daemon.weft("workflow", workflow, "--repeat", "60", "--quiet")
+        listed = json.loads(daemon.tailor("list", "--process", "weft", "--limit", 1000, "--json"))["executions"]
+        runs = [row for row in listed if row["plan_name"] == "sums"]
+        off = [row for row in runs if not row["tags"]]
+        check(len(runs) == 60 and 5 < len(off) < 55, f"{len(off)} of {len(runs)} runs of a workflow have no tags")

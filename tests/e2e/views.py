@@ -222,6 +222,13 @@ with tempfile.TemporaryDirectory() as folder:
         check(times["worked_ns"] <= times["ns"] * (1 + 1e-9) and near(of_elapsed["weight"], times["ns"]), "which is no more than the elapsed time")
         check(of_elapsed["all"]["threads"] > 1 - 1e-9, f"{of_elapsed['all']['threads']:.2f} threads worked on average")
         check("no thread worked" in run(TAILOR, "report", large, "--of", "elapsed"), "and the text says how long none did")
+        skews = [row["skew"] for plan in of_elapsed["plans"] for row in plan["operators"] + plan["pipelines"] if "skew" in row]
+        check(all(skew >= 1 for skew in skews), f"no thread is busier than the busiest: {skews}")
+        flame = tailor("flame", large, "--of", "elapsed")
+        idle = sum(node["weight"] for node in flame["root"]["children"] if node["kind"] == "idle")
+        check(near(flame["root"]["weight"], times["ns"]) and (times["idle_ns"] <= 0 or near(idle, times["idle_ns"])), "flame --of elapsed divides the same time")
+        lane = tailor("timeline", large)["workers"]
+        check(lane["threads"] >= 1 and all(-1e-9 <= each <= lane["threads"] + 1e-9 for each in lane["working"]), "no more threads work at a moment than there are")
     # Ten times the rows: an execution costs more, by less than a hundred times.
     grown = subprocess.run([TAILOR, "diff", small, large, "--json", "--fail-if", "total>50%"], capture_output=True, text=True)
     check(grown.returncode == 4 and "the total grew by" in grown.stderr, f"ten times the rows are found: {grown.stderr.strip()}")

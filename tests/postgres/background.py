@@ -1,4 +1,4 @@
-"""Processes that run no statement: rules (deploy/rules/postgres.toml) give the checkpointer's time to the phase of its name.
+"""What rules (deploy/rules/postgres.toml) give a phase of its name: the checkpointer, which runs no statement, and CREATE INDEX.
 
 The rules without that phase are the twin: no sample may be in it.
 """
@@ -14,7 +14,7 @@ from tailor_env import BIN, Daemon, at_least, check, sampling_denied, skip
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = ROOT / "deploy/rules/postgres.toml"
-PHASE = "checkpointer"
+PHASE, COMMAND = "checkpointer", "CREATE INDEX"
 ENOUGH, MOST_TURNS = 300, 60
 CONFIG = """sampler = "bpf"
 stacks = "always"
@@ -43,22 +43,39 @@ def phases(daemon, pid, rules):
     return rows, sum(rows.values()) + report["in_operators"]["samples"] + report["unexplained"]["samples"]
 
 
-def without_phase(folder):
+def without_phase(folder, phase):
     text = RULES.read_text(encoding="utf-8")
-    cut = re.sub(rf'\[\[phase\]\]\nname = "{PHASE}"\n(\w+ = .*\n)+', "", text)
-    check(cut != text, f"the rules have the phase {PHASE}")
+    cut = re.sub(rf'\[\[phase\]\]\nname = "{phase}"\n(\w+ = .*\n|  .*\n)+', "", text)
+    check(cut != text, f"the rules have the phase {phase}")
     path = pathlib.Path(folder) / "without.toml"
     path.write_text(cut, encoding="utf-8")
     return path
 
 
-def checkpoints(daemon, session, pid):
+def worked(daemon, session, pid, work):
     """Its phases, once it has used enough CPU time."""
     for _ in range(MOST_TURNS):
-        session.sql("update big set a = a + 1; checkpoint")
+        session.sql(work)
         if is_found(daemon, pid) and phases(daemon, pid, RULES)[1] >= ENOUGH:
             break
     return phases(daemon, pid, RULES)
+
+
+def command_has_a_phase(daemon, session, folder):
+    session.sql("set max_parallel_maintenance_workers = 0")
+    pid = session.sql("select pg_backend_pid()")[0]
+    before, _ = worked(daemon, session, pid, "update big set a = a + 1")
+    check(before.get(COMMAND, 0) == 0, f"before it there is no {COMMAND}: {before}")
+    rows = before
+    for _ in range(MOST_TURNS):
+        rows, _ = worked(daemon, session, pid, "create index made on big (b, a); drop index made")
+        if sum(rows.values()) - sum(before.values()) >= ENOUGH:
+            break
+    # Nothing but the end of a transaction and the drop is beside it.
+    new = sum(rows.values()) - sum(before.values())
+    check(at_least(rows.get(COMMAND, 0), new, 0.5), f"{rows.get(COMMAND, 0)} of {new} samples in phases are in {COMMAND}: {rows}")
+    twin, _ = phases(daemon, pid, without_phase(folder, COMMAND))
+    check(twin.get(COMMAND, 0) == 0, f"without it in the rules they are not: {twin}")
 
 
 def main():
@@ -72,10 +89,11 @@ def main():
             server.sql(SETUP)
             pid = server.sql("select pid from pg_stat_activity where backend_type = 'checkpointer'").strip()
             with Session(server) as session:
-                rows, samples = checkpoints(daemon, session, pid)
+                rows, samples = worked(daemon, session, pid, "update big set a = a + 1; checkpoint")
+                command_has_a_phase(daemon, session, folder)
             check(samples >= ENOUGH, f"the checkpointer has {samples} samples: {rows}")
             check(at_least(rows.get(PHASE, 0), samples, 0.9), f"{rows.get(PHASE, 0)} of them are in the phase {PHASE}")
-            twin, _ = phases(daemon, pid, without_phase(folder))
+            twin, _ = phases(daemon, pid, without_phase(folder, PHASE))
             check(not at_least(twin.get(PHASE, 0), samples, 0.9), f"without the phase in the rules they are not: {twin}")
 
 

@@ -13,7 +13,8 @@ from tailor_env import check
 
 SETUP = """
 create table t as select i as a, i % 10 as b from generate_series(1, 5000) i; create index on t (a);
-create table s as select i as a from generate_series(1, 700) i; analyze;
+create table s as select i as a from generate_series(1, 700) i; create table "Odd 2024" as select i as "B" from generate_series(1, 9) i;
+create index "odd-index" on "Odd 2024" ("B"); analyze;
 """
 STATEMENT = "select count(*), (select max(a) from s) from t where b < 4 and a in (select a from s)"
 CROSS = "select count(*) from s x, s y where x.a + y.a <> 7"
@@ -41,6 +42,17 @@ def shows_the_plan(session):
     check(len({n[1] for n in nodes}) == len(nodes), "each node has a number of its own")
     check(any("InitPlan" in n[3] for n in nodes) and any("Scan" in n[3] for n in nodes), "names are EXPLAIN's")
     check(sum(int(n[7]) + int(n[8]) for n in nodes) > 0, "pages are counted")
+
+
+def names_are_quoted(session):
+    """Names that are no plain words stand as EXPLAIN has them: with quotes, tables, aliases and indexes."""
+    for settings in ("set enable_seqscan = on", "set enable_seqscan = off"):
+        session.sql(settings)
+        statement = 'select "B" from "Odd 2024" "x-1" where "B" = 7'
+        expected = session.sql(f"explain (costs off) {statement}")[0].strip()
+        shown = last_plan(session, statement)
+        check('"Odd 2024" "x-1"' in expected and any(f"  {expected}  (" in line for line in shown), f"{expected}:\n" + "\n".join(shown))
+    session.sql("set enable_seqscan = on")
 
 
 def workers_are_told_no_longer(session):
@@ -133,6 +145,7 @@ def main():
         with Session(server) as session:
             session.sql("set max_parallel_workers_per_gather = 0")
             shows_the_plan(session)
+            names_are_quoted(session)
             wrappers_have_a_price(session)
             judged_without_rows(session)
             kept_traces_have_their_own(session)

@@ -7,6 +7,7 @@ them is not theirs.
 """
 import os
 import re
+import time
 
 from pg_server import Listener, Server, Session
 from tailor_env import check
@@ -81,12 +82,18 @@ def is_the_statement_before(session):
         return answer[0] if answer else None
     query = "select count(*) from t"
     check(execution_after(query), "a query has an execution")
-    for command in ("create temp table nothing_ran (a int)", f"explain {query}", f"prepare p as {query}", "analyze t", "set work_mem = '4MB'"):
+    for command in ("create temp table nothing_ran (a int)", f"explain {query}", f"prepare p as {query}", "set work_mem = '4MB'"):
         check(execution_after(f"{query}; {command}") is None, f"a command that runs no query has none: {command}")
     for command in (f"explain analyze {query}", f"create temp table ran as {query}", "do $$ begin perform count(*) from t; end $$",
                     f"copy ({query}) to stdout", "execute p"):
         before = execution_after(query)
         check(execution_after(f"{query}; {command}") not in (before, None), f"one that runs a query has the query's: {command}")
+    # Telling of commands waits until it is a small part of the session's time.
+    deadline, analyzed = time.monotonic() + 60, None
+    while not analyzed and time.monotonic() < deadline:
+        analyzed = execution_after("analyze t")
+    check(analyzed not in (None, execution_after(query)), "a command that works on a table has its own")
+    check(session.sql("analyze t; select tailor_last_plan()") == [""], "and no plan to show")
     check(execution_after(f"begin; {query}; commit"), "the end of a transaction is no statement")
     session.sql(f"begin; declare c cursor for {query}")
     check(execution_after("select 1; fetch 1 from c") != execution_after("select 1"), "FETCH has that of its cursor")

@@ -39,6 +39,13 @@ create function tailor_last_plan() returns text as 'tailor_pg', 'tailor_pg_last_
 """
 
 
+def history_functions():
+    """What the extension's script makes for SQL: functions that ask tailord."""
+    script = pathlib.Path(__file__).parents[2] / "agent/postgres/tailor_pg--1.0--1.1.sql"
+    lines = script.read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("\\")).replace("MODULE_PATHNAME", "tailor_pg")
+
+
 def together(*works):
     """What they return. Each works with a server of its own, so that both of a machine's cores have something to do."""
     with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
@@ -145,13 +152,15 @@ class Session:
 
 
 class Server:
-    """Use as a context manager. `library` is the tailor_pg to load; `agent` the socket of a daemon."""
+    """Use as a context manager. `library` is the tailor_pg to load; `agent` the socket of a daemon; `programs` the folder of another
+    installation of the same version."""
 
     first_data = None
     making = threading.Lock()
 
-    def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe", functions=FUNCTIONS):
-        self.user = unprivileged()
+    def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe", functions=FUNCTIONS,
+                 programs=PG_BIN):
+        self.user, self.programs = unprivileged(), programs
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tailor-pg-"))
         self.data = self.folder / "data"
         self.agent = agent or self.folder / "agent.sock"
@@ -210,10 +219,10 @@ class Server:
     def start(self):
         with open(self.data / "postgresql.auto.conf", "w", encoding="utf-8") as file:
             file.writelines(f"{key} = '{value}'\n" for key, value in self.settings.items())
-        self.run(PG_BIN / "pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "60", "start")
+        self.run(self.programs / "pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "60", "start")
 
     def stop(self, mode="fast"):
-        subprocess.run([str(PG_BIN / "pg_ctl"), "-D", str(self.data), "-w", "-m", mode, "stop"], capture_output=True,
+        subprocess.run([str(self.programs / "pg_ctl"), "-D", str(self.data), "-w", "-m", mode, "stop"], capture_output=True,
                        cwd=self.folder, check=False, **self.as_user())
 
     def log(self):

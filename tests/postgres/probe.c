@@ -247,6 +247,8 @@ Datum pg_burn(PG_FUNCTION_ARGS) {
   }
   int64 burnt = cpu_ns() - begin;
   int64 stolen = wall_ns() - wall - burnt - (waited_ns() - waited);
+  if (shared == NULL)
+    PG_RETURN_INT32(PG_GETARG_INT32(0));  // loaded without shared_preload_libraries: nothing is counted
   pg_atomic_fetch_add_u64(&shared->burnt_ns, (uint64)burnt);
   if (stolen > 0) pg_atomic_fetch_add_u64(&shared->stolen_ns, (uint64)stolen);
   PG_RETURN_INT32(PG_GETARG_INT32(0));

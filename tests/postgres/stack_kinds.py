@@ -136,10 +136,15 @@ def nodes_of(daemon):
     return tuple(map(int, said.groups()))
 
 
+# Commands that make the tables have a node, too, and phases by the rules.
+COMMAND = re.compile(r"(VACUUM|ANALYZE|CREATE INDEX|ALTER TABLE|COPY)\b")
+
+
 def kinds_in(daemon, rules):
-    """([{operator, rule, samples}], samples at instructions of the wrappers)"""
+    """([{operator, rule, samples}] of nodes of plans, samples at instructions of the wrappers)"""
     rows = json.loads(run(TOOL, daemon.store, rules))
-    return [row for row in rows if row["operator"]], sum(row["samples"] for row in rows if not row["operator"])
+    nodes = [row for row in rows if row["operator"] and not COMMAND.match(row["operator"])]
+    return nodes, sum(row["samples"] for row in rows if not row["operator"])
 
 
 def measure(rules, work):

@@ -7,6 +7,7 @@ beside one that is not measured. A database with another encoding has names with
 import os
 import re
 import subprocess
+import time
 
 from pg_server import Server, Session
 from tailor_env import check
@@ -89,6 +90,99 @@ def pieces_are_one(told, session):
     check(len(ran) == 1 and ran[0].ended, f"a cursor that is fetched in pieces is one execution: {len(ran)}")
 
 
+# A number in the conditions below. The scanner takes the number of a subplan for one, too.
+LITERAL = r"\b\d+\b"
+
+
+def conditions_of(session, query):
+    """Those that EXPLAIN prints, one by one."""
+    return sorted(line.strip() for line in session.sql(f"explain (costs off) {query}") if re.match(r" *(Filter|Join Filter|[A-Z]\w+ Cond): ", line))
+
+
+def conditions_are_an_option(told, session):
+    def told_of(query):
+        ran = told.of(session, lambda: session.sql(query))
+        check(len(ran) == 1, f"{query}: {ran}")
+        return sorted(part for each in ran[0].plan.conditions for part in each.split("; "))
+    check(told_of("select count(*) from t where a > 17 and b <> 23") == [], "without the setting no condition is told")
+    told.of(session, lambda: session.sql("create temp table keyed as select a from big; create index on keyed (a); analyze keyed"))
+    session.sql("set tailor.conditions = on; set enable_hashjoin = off; set enable_mergejoin = off; set enable_bitmapscan = off")
+    # What a condition takes from above: the other table's column, the recursion's table, and what a subplan is given.
+    for query in ("select count(*) from t x join keyed y on y.a = x.b where x.a < 5",
+                  "with recursive r as (select 1 as n union all select n + 1 from r where n < 9) select count(*) from r where n > 3",
+                  "select count(*) from t x where x.a < (select max(y.a) from keyed y where y.a <= x.b)"):
+        expected = conditions_of(session, query)
+        said = told_of(query)
+        check(len(expected) >= 2 and said == [re.sub(LITERAL, "?", each) for each in expected], f"conditions of several nodes: {said}, {expected}")
+    session.sql("reset enable_hashjoin; reset enable_mergejoin; reset enable_bitmapscan")
+    for query in ("select sum(b) from t where a > 17 and b <> 23", "select max(x.b) from t x join big y on x.a = y.b where x.b > 31"):
+        expected = conditions_of(session, query)
+        said = told_of(query)
+        check(expected and said == [re.sub(LITERAL, "?", each) for each in expected], f"conditions without literals: {said}, {expected}")
+    session.sql("set tailor.query_text = full")
+    query = "select min(b) from t where a > 19 and b <> 29"
+    said = told_of(query)
+    check(said == conditions_of(session, query) and "19" in said[0], f"with the full text they have them: {said}")
+    session.sql("set tailor.query_text = off")
+    check(told_of("select min(a) from t where a > 19 and b <> 29") == [], "without a text there is none")
+    session.sql("reset tailor.query_text; reset tailor.conditions")
+
+
+T, BIG = ("public", "t", ""), ("public", "big", "")
+# Commands that work on a table by themselves, their node, their text without literals, and their relation.
+COMMANDS = [("create index on big (a) where a > 17", "CREATE INDEX on big", "create index on big (a) where a > ?", BIG),
+            ("vacuum big", "VACUUM on big", "vacuum big", BIG), ("analyze t, big", "ANALYZE on t and others", "analyze t, big", ("", "", "")),
+            ("reindex table big", "REINDEX on big", "reindex table big", BIG),
+            ("reindex index big_a_idx", "REINDEX on big_a_idx", "reindex index big_a_idx", ("public", "big", "big_a_idx")),
+            ("alter table t alter b type bigint using b + 5", "ALTER TABLE on t", "alter table t alter b type bigint using b + ?", T),
+            ("copy public.t to '/dev/null'", "COPY from public.t", "copy public.t to ?", T),
+            ("copy t from '/dev/null'", "COPY into t", "copy t from ?", T)]
+
+
+def ran_by(told, session, command, printed=lambda lines: None):
+    """Its executions. Telling of commands waits until it is a small part of the session's time. `printed`: is given what it prints."""
+    deadline, ran = time.monotonic() + 60, []
+    while not ran and time.monotonic() < deadline:
+        ran = told.of(session, lambda: printed(session.sql(command)))
+    return ran
+
+
+def commands_on_tables_are_told(told, session):
+    for command, node, text, relation in COMMANDS:
+        ran = ran_by(told, session, command)
+        check(len(ran) == 1 and ran[0].ended and 3 not in ran[0].end, f"a command is an execution: {command}: {ran}")
+        check((ran[0].plan.operators, ran[0].plan.sql, ran[0].plan.relations) == ([node], text, [relation]), f"{command}: {ran[0].plan}")
+        rows = ran[0].end.get(2, [0])[0]
+        check(rows == ({"COPY from public.t": 300, "COPY into t": 0}.get(node, 2**64 - 1)), f"{command}: rows: {rows}")
+    ran = ran_by(told, session, "alter table t alter b type bigint using 1 / (b - b)")
+    check(len(ran) == 1 and ran[0].end.get(3) == [b"ended by an error"], f"one that fails: {[each.end for each in ran]}")
+    after = texts_of(told, session, "select max(a), min(b) as behind_commands from t")
+    check(after == ["select max(a), min(b) as behind_commands from t"], f"a statement behind it: {after}")
+    session.sql("create procedure makes_index() language plpgsql as $$ begin create index on big (b); end $$")
+    ran = ran_by(told, session, "call makes_index()")
+    check(len(ran) == 1 and ran[0].plan.operators == ["CREATE INDEX on big"], f"one in a procedure: {ran}")
+    check(texts_of(told, session, "create temp table nothing_to_tell (a int)") == [], "a command that works on no rows is none")
+
+
+def schemas_are_told(told, session):
+    """Two tables of one name, one that is temporary, and one that nobody may use."""
+    session.sql('create schema "Odd"; create table "Odd".t as select 1 as a; create index t_a on "Odd".t (a); create temp table passing (a int)')
+    session.sql("set enable_seqscan = off; set enable_bitmapscan = off")
+    ran = told.of(session, lambda: session.sql('select count(*) as two_schemas from t x, "Odd".t y where y.a = 1'))
+    check({each for each in ran[0].plan.relations if each[1]} == {T, ('"Odd"', "t", "t_a")}, f"each table has its schema: {ran[0].plan}")
+    ran = told.of(session, lambda: session.sql("select count(*) from passing"))
+    check(("pg_temp", "passing", "") in ran[0].plan.relations, f"that of temporary tables has no number: {ran[0].plan}")
+    session.sql("reset enable_seqscan; reset enable_bitmapscan; create role barred login; create schema closed; create table closed.t (a int)")
+    for name, relation in (("closed.t", ("closed", "t", "")), ("nowhere.t", ("", "", "")), ("nothing", ("", "", "")), ("other.public.t", ("", "", ""))):
+        said, command = [], f"set role barred; vacuum {name}; reset role"
+        ran = ran_by(told, session, command, said.append)
+        check([each.plan.relations for each in ran] == [[relation]], f"a command on {name}: {ran}")
+        session.sql("set tailor.enabled = off")
+        plain = session.sql(command)
+        session.sql("set tailor.enabled = on")
+        check(said[-1] == plain and "ERROR" in plain[0], f"it says what it says without the extension: {said[-1]} {plain}")
+
+
 # ---- Long statements ----
 
 def peak_kb(pid):
@@ -96,13 +190,13 @@ def peak_kb(pid):
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-def peak_of_literal(server, enabled):
-    """By how much a long literal raises the memory that a session has used at most."""
+def peak_of(server, query, enabled):
+    """By how much a query with a long literal raises the memory that a session has used at most."""
     with Session(server) as session:
-        session.sql(f"set tailor.enabled = {enabled}")
+        session.sql(f"set tailor.conditions = on; set tailor.enabled = {enabled}")
         pid = session.sql("select pg_backend_pid()")[0]
         before = peak_kb(pid)
-        session.sql(f"select length('{'abcdefghij' * (LITERAL_MB * 100_000)}')")
+        session.sql(query.format("abcdefghij" * (LITERAL_MB * 100_000)))
         return peak_kb(pid) - before
 
 
@@ -115,8 +209,13 @@ def long_ones_are_cut(told, session, server):
     columns = ", ".join(f"a as {'name' * 12}_{number}" for number in range(1500))
     texts = texts_of(told, session, f"select {columns} from t limit 1")
     check(len(texts) == 1 and len(texts[0]) <= 65536 + len(" ...") and texts[0].endswith(" ..."), f"a text is cut: {[text[-60:] for text in texts]}")
-    plain, measured = peak_of_literal(server, "off"), peak_of_literal(server, "on")
-    check(measured < plain + LITERAL_MB * 512, f"a literal of {LITERAL_MB} MB is not copied: {measured} kB at most, {plain} kB without")
+    session.sql("set tailor.conditions = on")
+    ran = told.of(session, lambda: session.sql(f"select count(*) as long_condition from t where a > 3 and b::text <> '{'long' * 100_000}'"))
+    check(len(ran) == 1 and ran[0].plan.conditions == ["Filter: ..."], f"a condition with a long literal is not printed: {ran[0].plan.conditions}")
+    session.sql("reset tailor.conditions")
+    for query in ("select length('{}')", "select count(*) from pg_class where relname::text <> '{}'"):
+        plain, measured = peak_of(server, query, "off"), peak_of(server, query, "on")
+        check(measured < plain + LITERAL_MB * 512, f"{query}: a literal of {LITERAL_MB} MB is not copied: {measured} kB at most, {plain} kB without")
 
 
 # ---- Encodings ----
@@ -133,11 +232,11 @@ def names_in(told, server, database, encoding):
     """What is told of a statement with names in a database with this encoding."""
     with Session(server, "-d", bytes_name(database, encoding), "-U", "dénoncé") as session:
         session.sql("set client_encoding = 'UTF8'")
-        session.sql('create table "tëbelle" as select 1 as "öre"; analyze')
+        told.of(session, lambda: session.sql('create table "tëbelle" as select 1 as "öre"; analyze'))
         ran = told.of(session, lambda: session.sql('with "søn" as materialized (select * from "tëbelle") select "öre", \'ä\' from "søn"'))
     check(len(ran) == 1, f"the statement is told: {ran}")
     check(ran[0].labels["database"] == database and ran[0].labels["user"] == "dénoncé", f"labels: {ran[0].labels}")
-    check("Seq Scan on tëbelle" in ran[0].plan.operators and "CTE Scan on søn" in ran[0].plan.operators, f"nodes: {ran[0].plan.operators}")
+    check('Seq Scan on "tëbelle"' in ran[0].plan.operators and 'CTE Scan on "søn"' in ran[0].plan.operators, f"nodes: {ran[0].plan.operators}")
     check(ran[0].plan.sql == 'with "søn" as materialized (select * from "tëbelle") select "öre", ? from "søn"', f"text: {ran[0].plan.sql}")
     check(ran[0].plan.name.startswith('with "søn"'), f"name: {ran[0].plan.name}")
 
@@ -164,6 +263,9 @@ def main():
             commands_have_their_own(told, session)
             without_query_ids(told, session)
             pieces_are_one(told, session)
+            conditions_are_an_option(told, session)
+            commands_on_tables_are_told(told, session)
+            schemas_are_told(told, session)
             long_ones_are_cut(told, session, server)
         names_are_utf8(told, server)
 

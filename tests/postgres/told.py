@@ -58,12 +58,18 @@ class Plan:
     name: str
     sql: str
     operators: list
+    conditions: list = dataclasses.field(default_factory=list)  # of nodes that have some
+    relations: list = dataclasses.field(default_factory=list)  # of each node: its schema, table and index, "" for none
 
 
 def plan_of(message):
     attached = {text(each, 1): text(each, 3) for each in map(fields, message.get(PLAN_ATTACHMENTS, []))}
-    components = fields(message[PLAN_LEVELS][0]).get(3, [])
-    return Plan(text(message, PLAN_NAME), attached.get("sql", ""), [text(fields(each), 2) for each in components])
+    components = [fields(each) for each in fields(message[PLAN_LEVELS][0]).get(3, [])]
+    attributes = [[fields(each) for each in component.get(5, [])] for component in components]
+    said = [{text(each, 1): text(each, 2) for each in of_node} for of_node in attributes]
+    return Plan(text(message, PLAN_NAME), attached.get("sql", ""), [text(each, 2) for each in components],
+                [of_node["condition"] for of_node in said if "condition" in of_node],
+                [tuple(of_node.get(key, "") for key in ("schema", "table", "index")) for of_node in said])
 
 
 @dataclasses.dataclass

@@ -1,9 +1,10 @@
-// A socket whose last close waits.
+// A socket whose last close waits, and how a descriptor is sent.
 #pragma once
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstring>
 #include <string>
 
 #include "proto/base/unique_fd.h"
@@ -38,5 +39,23 @@ class LingeringSocket {
   }
   UniqueFd ours, theirs;
 };
+
+// Sends a byte over a UNIX socket, with a descriptor. Whether it went out; errno says why not.
+inline bool send_attached(int socket, int attached) {
+  char byte = 'x';
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  cmsghdr* item = CMSG_FIRSTHDR(&header);
+  item->cmsg_level = SOL_SOCKET;
+  item->cmsg_type = SCM_RIGHTS;
+  item->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(item), &attached, sizeof attached);
+  return ::sendmsg(socket, &header, MSG_NOSIGNAL) == 1;
+}
 
 }  // namespace tailor

@@ -1,17 +1,21 @@
 // A runtime whose code goes on without the process, or the program, that generated it:
 //
-//   inherited_code fork|exec map|agent SECONDS
+//   inherited_code fork|grandchild|exec map|agent SECONDS
 //
 // fork: in_parent() runs for a third of the SECONDS of CPU time, and then in_child() for the rest, in a
-// forked child. The parent generated both. exec: first_image() runs for a third. Then the program executes
-// itself, and generates second_image(), which runs for the rest. Code is named in a perf map or by the agent.
-// The number of the process, and what each function used by the CPU clock of its thread, are printed as JSON.
+// forked child. The parent generated both. grandchild: the child forks another one, which runs in_child(),
+// and ends at once, most likely without a sample. exec: first_image() runs for a third. Then the program
+// executes itself, and generates second_image(), which runs for the rest. Code is named in a perf map or by
+// the agent. The number of the process, and what each function used by the CPU clock of its thread, are
+// printed as JSON.
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <tailor/agent.h>
 #include <tailor/dictionary.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -100,20 +104,31 @@ void print(const char* first, std::int64_t of_first, const char* second, std::in
               static_cast<long long>(of_first), second, static_cast<long long>(of_second));
 }
 
-int run_in_child(std::string_view names, double seconds) {
+// Waits for all children, those of children too that have ended. False: one has failed.
+bool wait_for_all() {
+  int status = 0;
+  while (::wait(&status) > 0) {
+    if (status != 0) return false;
+  }
+  return errno == ECHILD;
+}
+
+int run_in_child(std::string_view names, double seconds, bool grandchild) {
   const std::vector<Piece> pieces = compile(kFirstPlaces, {"in_parent", "in_child"});
   void* shared = ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED || !tell(names, pieces)) return 1;
   auto* of_child = static_cast<std::int64_t*>(shared);
   const std::int64_t of_parent = run_for(pieces[0], seconds / 3);
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return 1;
   const pid_t child = ::fork();
   if (child < 0) return 1;
   if (child == 0) {
+    const pid_t next = grandchild ? ::fork() : 0;
+    if (next != 0) ::_exit(next < 0 ? 1 : 0);
     *of_child = run_for(pieces[1], seconds * 2 / 3);
     ::_exit(0);
   }
-  int status = 0;
-  if (::waitpid(child, &status, 0) != child || status != 0) return 1;
+  if (!wait_for_all()) return 1;
   tailor_agent_stop(2000);
   print(pieces[0].name, of_parent, pieces[1].name, *of_child);
   return 0;
@@ -141,7 +156,8 @@ int run_second(std::string_view names, double seconds, std::int64_t of_first) {
 
 int main(int argc, char** argv) {
   const std::string_view how = argc > 1 ? argv[1] : "";
-  if (argc == 4 && how == "fork") return run_in_child(argv[2], std::atof(argv[3]));
+  if (argc == 4 && (how == "fork" || how == "grandchild"))
+    return run_in_child(argv[2], std::atof(argv[3]), how == "grandchild");
   if (argc == 4 && how == "exec") return run_first(argv[2], argv[3]);
   if (argc == 5 && how == "second") return run_second(argv[2], std::atof(argv[3]), std::atoll(argv[4]));
   return 2;

@@ -65,6 +65,7 @@ std::string accounting_text(const query::Accounting& account) {
   add(total.executions_unknown, "attributed samples belong to no execution, because marks were lost");
   add(total.messages_rejected, "messages of agents were refused");
   add(total.agent_dropped, "messages were dropped by agents");
+  add(total.agent_unsent, "messages of agents were not sent before their connection ended, or the recording");
   return out;
 }
 

@@ -67,7 +67,7 @@ std::string group_name(gid_t id) {
   return entry == nullptr ? fmt::format("{}", id) : entry->gr_name;
 }
 
-// What lets other users register, whoever made the socket.
+// What lets other users register, whatever program made the socket.
 constexpr const char* kRemedy =
     "make it a member of that group, or give tailord another one with --socket-group; a socket of systemd "
     "(tailord.socket) is open to all users: systemctl enable --now tailord.socket, then systemctl restart "

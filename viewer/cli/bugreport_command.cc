@@ -195,7 +195,7 @@ int run_bugreport(const BugreportOptions& options) {
     return complain(system_error("cannot make " + parts, error.value()));
 
   Bundle bundle(parts);
-  const auto status = ask_status();
+  const auto status = ask_status_of_now();
   bundle.add("host.txt", host_text());
   if (status)
     bundle.add("status.json", status_json(*status));

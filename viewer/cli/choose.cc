@@ -13,6 +13,7 @@
 
 #include "daemon/query/load/damage.h"
 #include "daemon/query/time/wall_time.h"
+#include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/import.h"
@@ -198,7 +199,9 @@ Result<serve::View> choose(Choice choice, serve::Filters filters) {
   const auto target = target_of(choice);
   if (!target) return target.error();
   if (filters.need_samples()) choice.detail.samples = true;
-  auto view = serve::open_view(*open_library(choice), *target, filters, choice.detail, Stop());
+  const auto library = open_library(choice);
+  serve::Service service(*library, {});
+  auto view = service.open(*target, filters, choice.detail, serve::Access::everything(), Stop());
   if (view) {
     for (const std::string& note : view->notes) warn(note);
   }

@@ -73,7 +73,7 @@ Result<query::Json> tell_unchecked(Result<query::Json> file);
 Result<serve::Target> target_of(Choice& choice);
 
 // Opens what was chosen, narrowed to its process, event source, time and iteration, and to `filters`. Tells
-// on standard error what was left out. Fails where serve::open_view() does.
+// on standard error what was left out. Fails where serve::Service::open() does.
 Result<serve::View> choose(Choice choice, serve::Filters filters = {});
 
 struct ChosenLoops {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viewer/cli/render_parts.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t kBarWidth = 10;
 constexpr std::size_t kThreadsWidth = 8;
+constexpr std::size_t kSkewWidth = 6;
 constexpr std::size_t kNarrowTable = 90;      // below it bars and the columns beside them go
+constexpr std::size_t kNarrowForSkew = 70;    // below it that column goes
 constexpr std::size_t kVeryNarrowTable = 60;  // below it the range goes too: names need the room
 
 // Where there is room.
@@ -29,11 +31,12 @@ CostTable::CostTable(const query::Profile& profile, const query::PlanReport& rep
     : terminal_(terminal),
       kernel_sampled_(!profile.recording().kernel_not_sampled || report.all.amount.kernel > 0),
       threads_width_(report.elapsed && terminal.width >= kVeryNarrowTable ? kThreadsWidth : 0),
+      skew_width_(report.elapsed && terminal.width >= kNarrowForSkew ? kSkewWidth : 0),
       samples_width_(number_width(static_cast<double>(report.total.samples), kLeastSamplesWidth)) {}
 
 std::size_t CostTable::width() const {
   const std::size_t range = terminal_.width < kVeryNarrowTable ? 0 : kRangeWidth;
-  const std::size_t narrow = kShareWidth + range + samples_width_ + threads_width_ + 2;
+  const std::size_t narrow = kShareWidth + range + samples_width_ + threads_width_ + skew_width_ + 2;
   return terminal_.width < kNarrowTable ? narrow : narrow + wide_columns();
 }
 
@@ -45,7 +48,8 @@ std::string CostTable::heading(std::string_view last) const {
   std::string out = pad_left("share", kShareWidth) +
                     (terminal_.width < kVeryNarrowTable ? "" : pad_left("95 % range", kRangeWidth)) +
                     pad_left("samples", samples_width_) +
-                    (threads_width_ == 0 ? "" : pad_left("threads", threads_width_));
+                    (threads_width_ == 0 ? "" : pad_left("threads", threads_width_)) +
+                    (skew_width_ == 0 ? "" : pad_left("skew", skew_width_));
   if (terminal_.width >= kNarrowTable) {
     for (const query::CostColumn& column : query::cost_columns())
       out += pad_left(column.heading, column.width);
@@ -58,9 +62,9 @@ std::string CostTable::heading(std::string_view last) const {
 
 std::string CostTable::cells(const query::Share95& cost) const {
   const auto samples = static_cast<std::uint64_t>(std::llround(cost.amount.samples));
-  std::string out = share_cell(cost, terminal_) +
-                    (terminal_.width < kVeryNarrowTable ? "" : range_cell(cost, terminal_)) +
-                    terminal_.dim(pad_left(grouped(samples), samples_width_)) + threads_cell(cost);
+  std::string out =
+      share_cell(cost, terminal_) + (terminal_.width < kVeryNarrowTable ? "" : range_cell(cost, terminal_)) +
+      terminal_.dim(pad_left(grouped(samples), samples_width_)) + threads_cell(cost) + skew_cell(cost);
   if (terminal_.width < kNarrowTable) return out + "  ";
   for (const query::CostColumn& column : query::cost_columns()) out += wide_cell(column, cost);
   return out + "  " + terminal_.bar_colour(terminal_.bar(cost.share, kBarWidth)) + "  ";
@@ -70,6 +74,12 @@ std::string CostTable::threads_cell(const query::Share95& cost) const {
   if (threads_width_ == 0) return "";
   const auto threads = query::threads_of(cost.amount);
   return pad_left(threads ? fmt::format("{:.1f}", *threads) : "", threads_width_);
+}
+
+std::string CostTable::skew_cell(const query::Share95& cost) const {
+  if (skew_width_ == 0) return "";
+  if (!cost.skew) return std::string(skew_width_, ' ');
+  return pad_left(cost.skew->low() > 1 ? fmt::format("{:.1f}", cost.skew->value()) : "-", skew_width_);
 }
 
 std::string CostTable::line_of_share(double share, std::string_view name) const {

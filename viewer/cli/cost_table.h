@@ -12,9 +12,9 @@
 
 namespace tailor::cli {
 
-// Share, range, samples, of elapsed time the threads, and where there is room the columns of cost_columns()
-// and a bar; then whatever the table is of.
-// Everything passed to the constructor must outlive it.
+// Share, range, samples, of elapsed time the threads and their skew, and where there is room the columns of
+// cost_columns() and a bar; then whatever the table is of. Everything passed to the constructor must outlive
+// it.
 class CostTable {
  public:
   // Where no sample was taken in kernel mode, the column of the kernel says so.
@@ -34,11 +34,13 @@ class CostTable {
  private:
   std::size_t width() const;
   std::string threads_cell(const query::Share95& cost) const;
+  std::string skew_cell(const query::Share95& cost) const;
   std::string wide_cell(const query::CostColumn& column, const query::Share95& cost) const;
 
   const Terminal& terminal_;
   bool kernel_sampled_;
   std::size_t threads_width_;  // 0: not of elapsed time
+  std::size_t skew_width_;     // the same
   std::size_t samples_width_;
 };
 

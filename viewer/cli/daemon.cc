@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "proto/control/paths.h"
@@ -12,6 +15,9 @@
 namespace tailor::cli {
 
 namespace {
+
+// A daemon that has nothing newer by then is held up, and says so.
+constexpr std::chrono::milliseconds kFreshWithin{150}, kBetweenQuestions{5};
 
 // A directory that may not be looked at is there: who reads it gets the reason.
 bool is_there_or_closed(const std::string& path) {
@@ -46,6 +52,20 @@ Result<v1::DaemonStatus> ask_status() {
   auto reply = ask_daemon(request);
   if (!reply) return reply.error();
   return reply->status();
+}
+
+Result<v1::DaemonStatus> ask_status_of_now() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begun = Clock::now();
+  for (;;) {
+    const Clock::duration asked = Clock::now() - begun;
+    auto status = ask_status();
+    if (!status || asked >= kFreshWithin) return status;
+    // Whether all of it is of after the first question. An older daemon does not say how old it is: 0.
+    const std::uint64_t age = std::max(status->status_age_ns(), status->store_use_age_ns());
+    if (age <= static_cast<std::uint64_t>(std::chrono::nanoseconds(asked).count())) return status;
+    std::this_thread::sleep_for(kBetweenQuestions);
+  }
 }
 
 void flush_daemon() {

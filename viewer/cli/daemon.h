@@ -20,8 +20,11 @@ Result<control::ControlClient> connect_daemon();
 // Asks the running daemon; fails, saying what to do, where none answers.
 Result<v1::ControlReply> ask_daemon(const v1::ControlRequest& request);
 
-// What the running daemon says of itself; fails, saying what to do, where none answers.
+// What the running daemon says of itself, as it is known there; fails, saying what to do, where none answers.
 Result<v1::DaemonStatus> ask_status();
+// The same as of now. Asks again for a moment: the daemon answers with what it knows, and says how old that
+// is.
+Result<v1::DaemonStatus> ask_status_of_now();
 
 // Asks the daemon, if one runs, to write down everything so far. Where none runs the store is read as it is.
 void flush_daemon();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,8 @@
 #include "daemon/query/load/damage.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/compare_sums.h"
+#include "daemon/serve/main_plan.h"
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
@@ -28,30 +29,6 @@ struct DiffOptions {
   std::vector<std::string> fail_if;
 };
 
-// A side holds more than a query: its loading, other queries, other plans of the same query. Compared are the
-// executions of the plan that cost most, wherever it was registered.
-Status only_main_plan(const std::string& text, serve::View& view) {
-  auto report = query::plan_report(view.profile, view.selection);
-  if (!report) return report.error();
-  if (report->plans.empty()) return not_found("there is no sample of a query plan to compare");
-  const auto main = query::main_plans(*report);
-  std::set<query::InProcess<ExecutionHandle>> chosen;
-  std::size_t others = 0;
-  for (const profile::ExecutionRecord& execution : view.whole->executions()) {
-    const query::InProcess<ExecutionHandle> id{execution.process, execution.handle};
-    if (!view.selection.executions.empty() && !view.selection.executions.contains(id)) continue;
-    const bool is_main = main.contains({execution.process, execution.plan});
-    if (is_main) chosen.insert(id);
-    others += is_main ? 0 : 1;
-  }
-  if (chosen.empty()) return Ok{};  // no log says whose samples these are
-  if (others > 0 && !view.selection.executions.empty())
-    warn(fmt::format("{}: {} of {} executions ran other plans and are left out", text, others,
-                     others + chosen.size()));
-  view.selection.executions = std::move(chosen);
-  return Ok{};
-}
-
 Result<serve::View> open_side(const DiffOptions& options, const std::string& text) {
   auto side = parse_diff_side(text);
   if (!side) return side.error();
@@ -64,7 +41,16 @@ Result<serve::View> open_side(const DiffOptions& options, const std::string& tex
   auto view = open_view(choice, Needs::kSums);
   if (!view) return in_context(text + ": ", view.error());
   if (view->selection.executions.size() == 1) return view;
-  if (Status done = only_main_plan(text, *view); !done.ok()) return in_context(text + ": ", done.error());
+  const bool were_chosen = !view->selection.executions.empty();
+  const auto others = serve::only_main_plan(*view);
+  if (!others) return in_context(text + ": ", others.error());
+  if (were_chosen && others->left_out > 0)
+    warn(fmt::format("{}: {} of {} executions ran other plans and are left out", text, others->left_out,
+                     others->all));
+  if (others->runs_unknown > 0)
+    warn(fmt::format(
+        "{}: {} of {} executions are left out: runs were added up in them, and it is not known how many",
+        text, others->runs_unknown, others->all));
   return view;
 }
 
@@ -84,14 +70,13 @@ std::optional<serve::ExecutionFilter> store_side(const std::string& text, std::u
   options.until = side->until;
   auto filter = execution_filter(options, now_ns);
   if (!filter) return std::nullopt;
-  filter->limit = 1;
   return std::move(*filter);
 }
 
-Result<store::Summary> sums_of_side(serve::Library& library, const serve::ExecutionFilter& filter,
+Result<store::Summary> sums_of_side(serve::Service& service, const serve::ExecutionFilter& filter,
                                     const std::string& text, bool judged) {
   query::StoreDamage damage;
-  auto sums = library.sums(range_of(filter), Stop(), damage);
+  auto sums = service.sums(range_of(filter), serve::Access::everything(), Stop(), damage);
   if (!sums) return in_context(text + ": ", sums.error());
   if (judged && query::is_damaged(damage.read, damage.loss))
     return internal(fmt::format("{}: no condition of --fail-if can be judged on damaged samples. {}", text,
@@ -114,19 +99,15 @@ Result<std::optional<Compared>> compare_history(const DiffOptions& options) {
   const auto a = store_side(options.a, now_ns), b = store_side(options.b, now_ns);
   if (!a || !b) return std::optional<Compared>();
   const auto library = open_library(options.view.choice);
-  bool gone = false;
-  for (const auto* side : {&*a, &*b}) {
-    const auto rows = library->gone(*side, {}, Stop());
-    // The comparison of samples says what is wrong with the store.
-    if (!rows) return std::optional<Compared>();
-    gone = gone || !rows->rows.empty();
-  }
-  if (!gone) return std::optional<Compared>();
+  serve::Service service(*library, {});
+  const serve::Access all = serve::Access::everything();
+  if (!service.has_gone(*a, all, Stop()) && !service.has_gone(*b, all, Stop()))
+    return std::optional<Compared>();
   const bool judged = !options.fail_if.empty();
-  const auto of_a = sums_of_side(*library, *a, options.a, judged);
+  const auto of_a = sums_of_side(service, *a, options.a, judged);
   if (!of_a) return of_a.error();
   const bool same_time = a->since_ns == b->since_ns && a->until_ns == b->until_ns;
-  const auto of_b = same_time ? of_a : sums_of_side(*library, *b, options.b, judged);
+  const auto of_b = same_time ? of_a : sums_of_side(service, *b, options.b, judged);
   if (!of_b) return of_b.error();
   auto both =
       serve::compare_sums({*of_a, a->fingerprint}, {*of_b, b->fingerprint}, options.view.choice.source);

@@ -33,6 +33,23 @@ Finding look_at_losses(const query::PlanReport& report) {
           "sample less often (--frequency), or give Tailor more CPU time"};
 }
 
+// What agents had ready when they ended. A message or two go with a process that ends at once.
+void look_at_messages(const query::PlanReport& report, std::vector<Finding>& out) {
+  constexpr std::uint64_t kFew = 100;
+  const profile::Accounting& total = report.accounting.total;
+  if (total.agent_unsent == 0) return;
+  const double share = part(static_cast<double>(total.agent_unsent),
+                            static_cast<double>(total.messages) + static_cast<double>(total.agent_unsent));
+  const bool many = total.agent_unsent > kFew && share > 0.01;
+  out.push_back({many ? State::kProblem : State::kNote, "messages",
+                 fmt::format("{} messages of agents were not sent before their connection ended: what they "
+                             "say of plans, code and executions is missing",
+                             grouped(total.agent_unsent)),
+                 many ? "the daemon did not keep up: give Tailor more CPU time, or load fewer plans; and "
+                        "stop the agent before the process ends (docs/integrate-your-engine.md)"
+                      : "stop the agent before the process ends (docs/integrate-your-engine.md)"});
+}
+
 Finding look_at_coverage(const query::Profile& profile) {
   const auto coverage = query::coverage_of(profile.recording());
   if (!coverage)
@@ -210,6 +227,7 @@ std::vector<Finding> look_at_profile(const query::Profile& profile, const query:
   out.push_back(look_at_unattributed(report));
   look_at_generated_code(report, out);
   out.push_back(look_at_losses(report));
+  look_at_messages(report, out);
   out.push_back(look_at_coverage(profile));
   out.push_back(look_at_evidence(report));
   std::ranges::move(look_at_stacks(report.accounting), std::back_inserter(out));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/output_file.h"
 #include "daemon/store/output_target.h"
@@ -16,11 +17,15 @@ namespace {
 
 struct FlameOptions {
   ViewChoice view;
-  std::string order = "plan,pipeline,operator,task,line";
+  std::string order = "plan,pipeline,operator,task,line", of = "cpu";
   double least = 0.005;
   std::string svg, html;
   bool functions = false, folded = false, has_order = false;
 };
+
+serve::SharesOf shares_of(const FlameOptions& options) {
+  return options.of == "elapsed" ? serve::SharesOf::kElapsed : serve::SharesOf::kPlan;
+}
 
 // What the pictures are called.
 std::string title_of(const FlameOptions& options) {
@@ -44,6 +49,7 @@ bool is_all_unattributed(const query::FlameReport& report) {
 // What the user asked for; where nobody asked for an order and there is no plan, the functions.
 Result<serve::View> open_flame(const FlameOptions& options, std::vector<query::FlameLevel>& order) {
   const bool functions = query::has_functions(order);
+  if (options.of == "elapsed") return open_view(options.view, Needs::kSamples);
   auto view = open_view(options.view, functions ? Needs::kFunctions : Needs::kSums);
   if (!view || functions || options.has_order) return view;
   const auto report = serve::flame_of(*view, order);
@@ -61,12 +67,12 @@ int run_flame(const FlameOptions& options) {
   auto view = open_flame(options, *order);
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
-    const auto json = serve::flame_json(*view, *order);
+    const auto json = serve::view_answer(*view, serve::FlameView{*order, shares_of(options)});
     if (!json) return complain(json.error());
     print_json(query::dump(*json));
     return kOk;
   }
-  const auto report = serve::flame_of(*view, *order);
+  const auto report = serve::flame_of(*view, *order, shares_of(options));
   if (!report) return complain(report.error());
   if (!options.svg.empty()) return write_picture(options.svg, flame_svg(*report, title_of(options)));
   if (!options.html.empty()) return write_picture(options.html, flame_html(*report, title_of(options)));
@@ -94,6 +100,12 @@ void add_flame(CLI::App& app, Action& action) {
                       "and this is not given: functions")
           ->capture_default_str();
   command
+      .add_option("--of", options->of,
+                  "What is divided: CPU time (the weight of the samples), or the elapsed time, each moment "
+                  "among the threads that worked then")
+      ->check(CLI::IsMember({"cpu", "elapsed"}))
+      ->capture_default_str();
+  command
       .add_flag("--functions", options->functions,
                 "Functions below operators: --order plan,operator,function")
       ->excludes(order);
@@ -115,7 +127,10 @@ void add_flame(CLI::App& app, Action& action) {
     action = [options, &command] {
       const bool text =
           options->svg.empty() && options->html.empty() && !options->folded && !options->view.choice.json;
-      const Status ok = text ? Status(Ok{}) : refuse_given(command, {"--least"}, "but for the tree as text");
+      Status ok = text ? Status(Ok{}) : refuse_given(command, {"--least"}, "but for the tree as text");
+      if (ok && options->of == "elapsed")
+        ok = refuse_given(command, {"--thread", "--pipeline", "--operator", "--functions"},
+                          "with --of elapsed");
       return ok ? run_flame(*options) : complain(ok.error());
     };
   });

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 7> kColours = {"#e69f00", "#56b4e9", "#4d
 
 // The same name has the same colour in every picture (FNV-1a).
 std::string_view colour_of(const query::FlameNode& node) {
-  if (node.kind == "unattributed" || node.kind == "rest") return "#c8c8c8";
+  if (node.kind == "unattributed" || node.kind == "rest" || node.kind == "idle") return "#c8c8c8";
   if (node.kind == "all") return "#e8e8e8";
   std::uint32_t hash = 2166136261U;
   for (const char c : node.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
@@ -51,7 +51,7 @@ class Picture {
         R"(<g{}><title>{}{}: {}, {} of everything, {}</title><rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}" fill="{}" rx="1"/>)",
         with_names_ ? fmt::format(R"( data-name="{}")", xml(node.name)) : "",
         node.kind == "all" ? "" : xml(node.kind) + " ", xml(node.name),
-        xml(weight_text(node.weight, report_.source)), xml(percent(node.weight / report_.root.weight)),
+        xml(weight_text(node.weight, report_)), xml(percent(node.weight / report_.root.weight)),
         xml(samples_text(node.samples)), x, y, width, kRow - 1, colour_of(node));
     const auto letters = static_cast<std::size_t>(std::max(0.0, (width - 6) / kLetter));
     if (letters >= 3)
@@ -107,7 +107,7 @@ std::string flame_picture(const query::FlameReport& report, const std::string& t
 <rect width="100%" height="100%" fill="#ffffff"/>
 <text x="{2}" y="22" font-size="14">{3}: {4}</text>
 )",
-             kWidth, height, kMargin, xml(title), xml(weight_text(report.root.weight, report.source))) +
+             kWidth, height, kMargin, xml(title), xml(weight_text(report.root.weight, report))) +
          picture.text() + "</svg>\n";
 }
 

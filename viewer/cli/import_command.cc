@@ -27,6 +27,8 @@ namespace {
 // A report's memory is bounded by what was read, but a gigabyte is for every file.
 constexpr std::uint64_t kFreeBytes = std::uint64_t{16} << 20;
 
+constexpr const char* kInputPath = "/proc/self/fd/0";
+
 void tell_user(const std::string& text) {
   fmt::print(stderr, "tailor: {}\n", escape(text, false));
 }
@@ -112,15 +114,26 @@ Status open_parts(const std::string& directory, Recording& out) {
   return Ok{};
 }
 
+// Whether standard input is a file from its begin: then it can be read in any order.
+bool is_file_on_input() {
+  struct stat facts{};
+  return ::fstat(STDIN_FILENO, &facts) == 0 && S_ISREG(facts.st_mode) &&
+         ::lseek(STDIN_FILENO, 0, SEEK_CUR) == 0 && ::access(kInputPath, R_OK) == 0;
+}
+
 Result<Recording> open_recording(std::string path) {
   Recording out;
-  if (path == "-") {
+  if (path == "-" && !is_file_on_input()) {
     out.file = std::make_unique<PipeInput>(STDIN_FILENO);
     return out;
   }
   std::error_code unknown;
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  out.how.directory = path.substr(0, path.rfind('/') + 1);
+  if (path == "-") {
+    path = kInputPath;  // nobody knows what lies beside it
+  } else {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    out.how.directory = path.substr(0, path.rfind('/') + 1);
+  }
   if (std::filesystem::is_directory(path, unknown)) {
     if (Status opened = open_parts(path, out); !opened) return opened.error();
     path += "/data";

@@ -33,17 +33,19 @@ std::string render_loop(const ChosenLoops& chosen, const query::Loop& loop, cons
   const auto& [process, handle] = loop.execution;
   const profile::ExecutionRecord* record = chosen.view.profile.execution(process, handle);
   const TimeNs begin = record == nullptr ? loop.iterations.front().from : record->begin;
+  const double median = loop.median_ns();
   std::string out = heading(chosen, loop, terminal);
-  out += terminal.dim(
-             fmt::format("{:>10}  {:>10}  {:>10}  {:>8}", "iteration", "begins at", "elapsed", "samples")) +
+  out += terminal.dim(fmt::format("{:>10}  {:>10}  {:>10}  {:>9}  {:>8}", "iteration", "begins at", "elapsed",
+                                  "of median", "samples")) +
          "\n";
   for (const query::IterationRow& row :
        query::iteration_rows(*chosen.view.whole, chosen.view.selection, loop, chosen.view.keep)) {
     const query::Iteration& each = row.iteration;
-    out += fmt::format("{:>10}  {}  {}  {:>8}\n", each.number,
-                       pad_left(duration(static_cast<double>(each.from - begin)), 10),
-                       pad_left(duration(static_cast<double>(each.to - each.from)), 10),
-                       grouped(row.cost.samples));
+    const auto elapsed = static_cast<double>(each.to - each.from);
+    out += fmt::format(
+        "{:>10}  {}  {}  {:>9}  {:>8}\n", each.number,
+        pad_left(duration(static_cast<double>(each.from - begin)), 10), pad_left(duration(elapsed), 10),
+        median > 0 ? fmt::format("{:.2f}x", elapsed / median) : std::string("-"), grouped(row.cost.samples));
   }
   return out;
 }

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/cell.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/time/wall_time.h"
 #include "daemon/serve/execution_groups.h"
 #include "daemon/serve/file_state.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/plan_changes.h"
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue_budget.h"
 #include "viewer/cli/choose.h"
@@ -32,6 +34,7 @@ std::string label(const profile::ExecutionRecord& execution, std::string_view ke
 // Of runs that are added up, how long one takes on average.
 std::string elapsed_text(const profile::ExecutionRecord& e) {
   if (e.end == kTimeMax) return "running";
+  if (profile::is_untimed(e)) return "?";
   if (e.added != nullptr) {
     const auto runs = static_cast<double>(e.added->runs);
     return e.added->runs == 0 ? "?" : duration(static_cast<double>(e.added->elapsed_sum) / runs);
@@ -41,6 +44,7 @@ std::string elapsed_text(const profile::ExecutionRecord& e) {
 
 // "1,204 runs, at most 3.1 ms; ", and "" for an execution that is one run.
 std::string runs_text(const profile::ExecutionRecord& e) {
+  if (profile::is_untimed(e)) return "runs added up, not known how many; ";
   if (e.added == nullptr) return {};
   const profile::AddedRuns& added = *e.added;
   std::string out = grouped(added.runs) + (added.runs == 1 ? " run" : " runs");
@@ -154,9 +158,16 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
   return out;
 }
 
+// Where a share of the executions is sampled, nobody knows what the others cost.
+std::string cost_text(double cpu_ns, std::uint64_t drawn, std::uint64_t executions,
+                      const Terminal& terminal) {
+  const std::string text = duration(cpu_ns);
+  return drawn < executions ? at_least(text, terminal.ascii) : text;
+}
+
 double mean_elapsed(const store::RunSum& runs) {
-  if (runs.executions == 0) return 0;
-  return static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.executions);
+  if (runs.timed() == 0) return 0;
+  return static_cast<double>(runs.elapsed_sum) / static_cast<double>(runs.timed());
 }
 
 // What stays of executions whose samples are gone, by hour and query.
@@ -182,8 +193,8 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
     out += table.row(
         {query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
          escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions), grouped(row.runs.failed),
-         row.runs.executions == 0 ? "?" : duration(mean_elapsed(row.runs)),
-         duration(store::to_number(row.cpu.weight)),
+         row.runs.timed() == 0 ? "?" : duration(mean_elapsed(row.runs)),
+         cost_text(store::to_number(row.cpu.weight), row.runs.sampled(), row.runs.executions, terminal),
          grouped(static_cast<std::uint64_t>(std::llround(store::to_number(row.cpu.samples))))},
         query_text(row.names.name, row.names.text, terminal.ascii));
   }
@@ -254,12 +265,31 @@ std::string render_groups(const std::vector<serve::ExecutionGroup>& groups, serv
     out += table.row(
         {query::local_time(group.last_wall_ns, now_ns), grouped(group.executions), grouped(group.failed),
          group.ended == 0 ? "?" : duration(group.elapsed_ns / static_cast<double>(group.ended)),
-         duration(group.cpu_ns), grouped(group.samples)},
+         cost_text(group.cpu_ns, group.drawn, group.executions, terminal), grouped(group.samples)},
         group.name.empty() ? fmt::format("(no {} is known)", serve::name_of(by))
                            : escape_line(group.name, terminal.ascii));
   }
   if (groups.size() > limit) out += terminal.dim("... more, with less CPU time (--limit)") + "\n";
   return out;
+}
+
+// What is in no group, or in no elapsed time of one.
+std::string render_no_group(const std::vector<serve::ExecutionGroup>& groups, const serve::GoneSum& gone,
+                            serve::GroupBy by, std::uint64_t now_ns, const Terminal& terminal) {
+  std::string out;
+  std::uint64_t untimed = 0;
+  for (const serve::ExecutionGroup& group : groups) profile::add_bounded(untimed, group.untimed);
+  if (untimed > 0)
+    out += terminal.dim(fmt::format("{} {} in no elapsed time: runs were added up, not known how many",
+                                    grouped(untimed), untimed == 1 ? "execution is" : "executions are")) +
+           "\n";
+  if (gone.to_ns == 0) return out;
+  const std::string text = fmt::format(
+      "Samples deleted: {}{} executions from {} on, with {} of CPU time, are in no {} here (tailor list)",
+      gone.more ? "more than " : "", grouped(gone.executions), query::local_time(gone.from_ns, now_ns),
+      cost_text(store::to_number(gone.cpu.weight), gone.drawn, gone.executions, terminal),
+      serve::name_of(by));
+  return out + terminal.dim(text) + "\n";
 }
 
 struct ListOptions {
@@ -274,9 +304,12 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
                             : options.by == "container" ? serve::GroupBy::kContainer
                                                         : serve::GroupBy::kCgroup;
   const auto library = choose_library(options.choice);
-  const auto groups = serve::groups_of(*library, filter, by, Stop());
+  serve::Service service(*library, {});
+  const auto groups = service.groups(filter, by, serve::Access::everything(), Stop());
   if (!groups) return complain(groups.error());
-  if (!options.choice.json && groups->empty()) {
+  const auto missing = service.not_in_groups(filter, serve::Access::everything(), Stop());
+  if (!missing) return complain(missing.error());
+  if (!options.choice.json && groups->empty() && missing->gone.to_ns == 0) {
     const std::string which = serve::filter_text(filter);
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
@@ -286,19 +319,23 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
       tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, Stop()));
   if (!file) return complain(file.error());
   if (options.choice.json) {
-    query::Json json = serve::groups_json(*groups, by, options.limit);
+    query::Json json = serve::groups_json(*groups, by, options.limit, *missing);
     json["file"] = std::move(*file);
     print_json(query::dump(json));
     return kOk;
   }
   const Terminal terminal = options.choice.terminal();
-  print_text(render_groups(*groups, by, options.limit, now_ns, terminal), terminal);
+  if (!groups->empty()) print_text(render_groups(*groups, by, options.limit, now_ns, terminal), terminal);
+  print_text(render_no_group(*groups, missing->gone, by, now_ns, terminal), terminal);
+  print_text(render_removed(missing->removed, now_ns, terminal), terminal);
   return kOk;
 }
 
 int list_plan_changes(const ListOptions& options, const serve::ExecutionFilter& filter,
                       std::uint64_t now_ns) {
-  const auto list = serve::plan_changes(*choose_library(options.choice), filter, Stop());
+  const auto library = choose_library(options.choice);
+  serve::Service service(*library, {});
+  const auto list = service.plan_changes(filter, serve::Access::everything(), Stop());
   if (!list) return complain(list.error());
   if (options.choice.json) {
     print_json(query::dump(serve::plan_changes_json(*list)));
@@ -322,29 +359,27 @@ int run_list(const ListOptions& options) {
   if (options.plan_changes) return list_plan_changes(options, *filter, now_ns);
   if (!options.by.empty()) return list_groups(options, *filter, now_ns);
   const auto library = choose_library(options.choice);
-  const auto list = library->executions(*filter, Stop());
-  if (!list) return complain(list.error());
-  Result<serve::GoneList> gone = serve::GoneList{};
-  if (!list->more) gone = library->gone(*filter, {}, Stop());
-  if (!gone) return complain(gone.error());
-  const auto removed = library->removed({});
-  if (!removed) return complain(removed.error());
-  if (!options.choice.json && list->rows.empty() && gone->rows.empty()) {
+  serve::Service service(*library, {});
+  auto page = service.page(*filter, serve::kMostCheckedOfCommand, serve::Access::everything(), Stop());
+  if (!page) return complain(page.error());
+  const serve::ExecutionList& list = page->list;
+  const serve::GoneList gone = page->gone.value_or(serve::GoneList{});
+  if (!options.choice.json && list.rows.empty() && gone.rows.empty()) {
     const std::string which = serve::filter_text(*filter);
     return complain(
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
   }
-  auto file = tell_unchecked(serve::file_state(*library, list->rows, serve::kMostCheckedOfCommand, Stop()));
+  auto file = tell_unchecked(std::move(page->file));
   if (!file) return complain(file.error());
   if (options.choice.json) {
-    print_json(query::dump(serve::list_json(*list, *gone, *removed, std::move(*file))));
+    print_json(query::dump(serve::list_json(list, gone, page->removed, std::move(*file))));
     return kOk;
   }
   const Terminal terminal = options.choice.terminal();
-  if (!list->rows.empty()) print_text(render_rows(*list, now_ns, terminal), terminal);
-  if (!list->rows.empty() && !gone->rows.empty()) fmt::print("\n");
-  print_text(render_gone(*gone, now_ns, terminal), terminal);
-  print_text(render_removed(*removed, now_ns, terminal), terminal);
+  if (!list.rows.empty()) print_text(render_rows(list, now_ns, terminal), terminal);
+  if (!list.rows.empty() && !gone.rows.empty()) fmt::print("\n");
+  print_text(render_gone(gone, now_ns, terminal), terminal);
+  print_text(render_removed(page->removed, now_ns, terminal), terminal);
   return kOk;
 }
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "daemon/query/reports/region_report.h"
-#include "daemon/serve/views.h"
+#include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/ignored_options.h"
 #include "viewer/cli/render.h"
@@ -21,7 +21,7 @@ int run_memory(const MemoryOptions& options) {
   auto view = open_view(options.view, Needs::kActivity);
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
-    const auto json = serve::memory_json(*view, options.points);
+    const auto json = serve::view_answer(*view, serve::MemoryView{options.points});
     if (!json) return complain(json.error());
     print_json(query::dump(*json));
     return kOk;

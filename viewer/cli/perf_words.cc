@@ -61,6 +61,10 @@ constexpr Unknown kOfReport[] = {
     {"--tid", true, "tailor timeline, flame and memory show one thread with --thread TID"},
     {"-S,--symbols", true, "type --level function --limit N: it lists functions"},
     {"-d,--dsos", true, "type --level function: it adds up functions by library"},
+    {"--time", true, "type --from TIME --to TIME, as --from 1.5s --to 2s"},
+    {"--inverted", false, "tailor web FILE shows the callers of each function: leave it out"},
+    {"--symfs", true,
+     "debug files are found by build id: tailor doctor FILE says which names are missing, and why"},
     {"--header", false, "tailor report --json has the facts of the recording under \"recording\""},
 };
 

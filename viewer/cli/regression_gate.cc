@@ -90,8 +90,12 @@ Verdict judge(const Condition& condition, const query::Comparison& both, double 
   const bool is_plan = condition.of == Condition::Of::kPlan;
   if (is_plan && !both.plans_known)
     return {"", "the samples are gone, and their sums do not say of which plan"};
+  if (!is_plan && !both.runs_known)
+    return {"", "runs were added up, and it is not known how many: so what one costs is not known"};
   if (!is_plan && !both.intervals_known)
-    return {"", "the samples are gone, and an older version summed them up"};
+    return {"", both.details_known ? "the samples are gone, and their sums do not say how much executions "
+                                     "differ: a share of these was sampled"
+                                   : "the samples are gone, and an older version summed them up"};
   if (is_plan) return {both.same_plan ? "" : "the plans differ", ""};
   const auto tested = [&](const std::string& name, const query::Share95& a, const query::Share95& b) {
     return Tested{name, query::sampled_cost(both.a, a.amount, a_parts),

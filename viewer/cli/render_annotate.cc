@@ -7,6 +7,7 @@
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_machine_code.h"
 #include "viewer/cli/render_parts.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {

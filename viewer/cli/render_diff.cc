@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "daemon/query/reports/growth.h"
 #include "viewer/cli/render_parts.h"
@@ -50,17 +51,21 @@ class DiffTable {
         query::sampled_cost(both_.a, a == nullptr ? query::Amount{} : *a, a_parts_);
     const query::SampledCost right =
         query::sampled_cost(both_.b, b == nullptr ? query::Amount{} : *b, b_parts_);
-    const auto grown = query::growth(left, right);
+    std::optional<query::Growth> grown;
+    if (both_.runs_known) grown = query::growth(left, right);
     std::string out;
     if (has_costs())
       out = apart(a == nullptr ? "" : cost_text(left.of_one(), both_.a.source), kCostWidth) +
             apart(b == nullptr ? "" : cost_text(right.of_one(), both_.b.source), kCostWidth);
-    std::string change = grown ? fmt::format("{:+.1f} %", 100 * (grown->ratio - 1)) : "";
-    std::string interval =
-        grown ? fmt::format("{:+.1f} to {:+.1f} %", 100 * (grown->low - 1), 100 * (grown->high - 1))
-        : !both_.intervals_known       ? "not known"
-        : a != nullptr && b != nullptr ? "too few samples"
-                                       : "";
+    std::string change, interval;
+    if (grown) {
+      change = fmt::format("{:+.1f} %", 100 * (grown->ratio - 1));
+      interval = fmt::format("{:+.1f} to {:+.1f} %", 100 * (grown->low - 1), 100 * (grown->high - 1));
+    } else if (!both_.intervals_known || !both_.runs_known) {
+      interval = "not known";
+    } else if (a != nullptr && b != nullptr) {
+      interval = "too few samples";
+    }
     change = apart(change, kChangeWidth);
     if (grown && grown->grew()) change = terminal_.warn(change);
     if (grown && grown->shrank()) change = terminal_.bar_colour(change);
@@ -110,6 +115,13 @@ std::string plans_text(const query::Comparison& both) {
                      gone);
 }
 
+std::string costs_text(const query::Comparison& both) {
+  const std::string text = "Costs are of one execution.";
+  if (both.runs_known) return text;
+  return text +
+         " Runs were added up in some, and it is not known how many: so a change of the cost is not known.";
+}
+
 }  // namespace
 
 std::string render(const query::Comparison& both, const std::string& name_a, const std::string& name_b,
@@ -117,7 +129,7 @@ std::string render(const query::Comparison& both, const std::string& name_a, con
   const DiffTable table(both, terminal);
   std::string out = side_text("A", name_a, both.a, both.executions_a, terminal) +
                     side_text("B", name_b, both.b, both.executions_b, terminal) +
-                    wrap(plans_text(both) + " Costs are of one execution.", terminal.width, 0) + "\n\n" +
+                    wrap(plans_text(both) + " " + costs_text(both), terminal.width, 0) + "\n\n" +
                     table.heading();
   TreeLines lines(terminal);
   for (const query::ComparedOperator& row : both.operators) {

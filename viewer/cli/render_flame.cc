@@ -4,6 +4,7 @@
 
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/render_views.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 #include "viewer/cli/tree_lines.h"
 
@@ -25,7 +26,8 @@ class TreeText {
 
   // A tree as deep as its levels.
   void add(const query::FlameNode& node, std::size_t depth, bool last) {
-    const std::string kind = node.kind == "all" || node.kind == "rest" ? "" : node.kind + " ";
+    const bool is_named = node.kind != "all" && node.kind != "rest" && node.kind != "idle";
+    const std::string kind = is_named ? node.kind + " " : "";
     line(node.weight, self_weight(node), depth, last, terminal_.dim(kind), node.name, columns(kind));
     std::size_t shown = 0;
     while (shown < node.children.size() && share(node.children[shown].weight) >= least_) ++shown;
@@ -80,7 +82,7 @@ std::string render(const query::FlameReport& report, const Terminal& terminal, d
     order += (order.empty() ? "" : " > ") + std::string(query::flame_key(level));
   TreeText tree(report, terminal, least);
   tree.add(report.root, 0, true);
-  return fmt::format("{} in {}, {}\n\n", weight_text(report.root.weight, report.source),
+  return fmt::format("{} in {}, {}\n\n", weight_text(report.root.weight, report),
                      samples_text(report.root.samples), order) +
          terminal.bold(pad_left("total", kShareWidth) + pad_left("self", kShareWidth)) + "\n" + tree.text();
 }

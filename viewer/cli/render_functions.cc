@@ -5,6 +5,7 @@
 
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_parts.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 #include "viewer/cli/tree_lines.h"
 

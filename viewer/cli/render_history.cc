@@ -89,8 +89,18 @@ std::string heaviest(const Json& period, const Json& event, bool ascii) {
   return out;
 }
 
+// Executions that are in no elapsed time.
+std::uint64_t untimed_of(const Json& sums) {
+  return sums["elapsed_ns"].value("unknown", std::uint64_t{0});
+}
+
+bool has_elapsed(const Json& sums) {
+  return sums["executions"].get<std::uint64_t>() > untimed_of(sums);
+}
+
+// "": there is none, or of none it is known.
 std::string mean_elapsed(const Json& sums) {
-  return sums["executions"] == 0 ? "" : duration(sums["elapsed_ns"]["mean"]);
+  return has_elapsed(sums) ? duration(sums["elapsed_ns"]["mean"]) : "";
 }
 
 std::string periods_table(const Json& history, const Terminal& terminal) {
@@ -159,7 +169,9 @@ std::string render_history(const Json& history, const Terminal& terminal) {
   }
   out += fmt::format("{} executions ended, {} of them failed", grouped(history["executions"]),
                      grouped(history["failed"]));
-  if (history["executions"] != 0) {
+  if (const std::uint64_t untimed = untimed_of(history); untimed > 0)
+    out += fmt::format(", {} in no elapsed time (runs added up, not known how many)", grouped(untimed));
+  if (has_elapsed(history)) {
     const Json& elapsed = history["elapsed_ns"];
     out += fmt::format("; elapsed {} on average, {} to {}", duration(elapsed["mean"]),
                        duration(elapsed["min"]), duration(elapsed["max"]));

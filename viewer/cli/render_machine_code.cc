@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "viewer/cli/render_parts.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {

@@ -9,6 +9,7 @@
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_parts.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 
 #include "daemon/query/sums/drawn_total.h"
 #include "daemon/query/time/pauses.h"
@@ -68,6 +69,9 @@ std::string elapsed_notice(const query::PlanReport& report) {
   if (sum.not_drawn > 0)
     add(fmt::format("{} execution{} left out: not sampled (--sample-executions).", grouped(sum.not_drawn),
                     sum.not_drawn == 1 ? " is" : "s are"));
+  if (sum.added_up > 0)
+    add(fmt::format("{} execution{} left out: short runs that {} engine added up.", grouped(sum.added_up),
+                    sum.added_up == 1 ? " is" : "s are", sum.added_up == 1 ? "its" : "their"));
   if (sum.outside.samples > 0)
     add(fmt::format("{} of no execution ({} of CPU time) {} no elapsed time.",
                     samples_text(static_cast<double>(sum.outside.samples)), duration(sum.outside.weight),
@@ -75,21 +79,37 @@ std::string elapsed_notice(const query::PlanReport& report) {
   return out;
 }
 
-std::string marks_notice(const query::PlanReport& report) {
-  const profile::Accounting& total = report.accounting.total;
-  if (total.log_lost == 0 && report.marks_lost.samples == 0) return "";
+// Of the processes that have rows here: samples that are operators', but of no execution. A report on some
+// executions may lack them.
+std::uint64_t executions_unknown(const query::Profile& profile, const query::PlanReport& report) {
+  std::set<ProcessId> processes;
+  for (const query::PlanPart& part : report.plans) processes.insert(part.process);
+  for (const query::NamedRow& row : report.component_rows) processes.insert(row.process);
+  std::uint64_t out = 0;
+  for (const ProcessId process : processes) {
+    const auto account = profile.accounting().find(process);
+    if (account != profile.accounting().end()) out += account->second.executions_unknown;
+  }
+  return out;
+}
+
+// What was lost elsewhere in the recording stands with its other losses, below.
+std::string marks_notice(const query::Profile& profile, const query::PlanReport& report) {
+  const std::uint64_t unknown = executions_unknown(profile, report);
+  if (report.marks_lost.samples == 0 && unknown == 0) return "";
   std::string out = fmt::format(
       "Marks were lost: threads wrote more into their activity logs than was read in time ({} records of the "
       "whole recording).",
-      grouped(total.log_lost));
+      grouped(report.accounting.total.log_lost));
   const double share = report.total.weight > 0 ? report.marks_lost.weight / report.total.weight : 0;
-  out += fmt::format(" {} of this report ({}) {} unattributed for it.",
-                     samples_text(static_cast<double>(report.marks_lost.samples)), percent(share),
-                     report.marks_lost.samples == 1 ? "is" : "are");
-  if (total.executions_unknown > 0)
-    out += fmt::format(" {} more of the recording {} to operators, but to no execution.",
-                       samples_text(static_cast<double>(total.executions_unknown)),
-                       total.executions_unknown == 1 ? "belongs" : "belong");
+  if (report.marks_lost.samples > 0)
+    out += fmt::format(" {} of this report ({}) {} unattributed for it.",
+                       samples_text(static_cast<double>(report.marks_lost.samples)), percent(share),
+                       report.marks_lost.samples == 1 ? "is" : "are");
+  if (unknown > 0)
+    out += fmt::format(" {}{} of its processes {} to operators, but to no execution.",
+                       samples_text(static_cast<double>(unknown)),
+                       report.marks_lost.samples > 0 ? " more" : "", unknown == 1 ? "belongs" : "belong");
   return out;
 }
 
@@ -120,7 +140,7 @@ std::string notices(const query::Profile& profile, const query::PlanReport& repo
                     const Terminal& terminal) {
   std::string out;
   for (const std::string& notice :
-       {marks_notice(report), unregistered_notice(report), kernel_notice(profile, report),
+       {marks_notice(profile, report), unregistered_notice(report), kernel_notice(profile, report),
         pause_notice(profile, report), rate_notice(profile, report), draw_notice(report),
         elapsed_notice(report)}) {
     if (!notice.empty()) out += terminal.warn(wrap(notice, terminal.width, 0)) + "\n";

@@ -38,22 +38,14 @@ std::string links_text(const query::Evidence& evidence) {
   return fmt::format(" Links of {} in generated code: {}.", samples_text(all), parts);
 }
 
+// Those with samples, and how many more ran.
+std::string executions_text(const query::PlanPart& part) {
+  std::string out = fmt::format("{} execution{}", grouped(part.executions), part.executions == 1 ? "" : "s");
+  const std::uint64_t more = part.executions_without_sample.value_or(0);
+  return more == 0 ? out : out + fmt::format(", {} more without a sample", grouped(more));
+}
+
 }  // namespace
-
-std::string share_cell(const query::Share95& cost, const Terminal& terminal) {
-  const std::string cell = pad_left(percent(cost.share), kShareWidth);
-  if (cost.share >= 0.1) return terminal.bold(cell);
-  return cost.share < 0.005 ? terminal.dim(cell) : cell;
-}
-
-std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
-  const std::string range =
-      fmt::format("{:.1f}{}{:.1f} %", 100 * cost.interval.low, terminal.dash(), 100 * cost.interval.high);
-  // "100.0–100.0 %" would touch what stands before it, and says no more than one of its ends.
-  const bool fits = columns(range) < kRangeWidth;
-  return terminal.dim(
-      pad_left(fits ? range : fmt::format("{:.1f} %", 100 * cost.interval.high), kRangeWidth));
-}
 
 std::string weight_text(double weight, const profile::Source& source) {
   if (source.unit == profile::Unit::kEvents) return grouped(static_cast<std::uint64_t>(weight)) + " events";
@@ -61,6 +53,10 @@ std::string weight_text(double weight, const profile::Source& source) {
 }
 
 std::string weight_text(double weight, const query::PlanReport& report) {
+  return report.elapsed ? duration(weight) + " elapsed time" : weight_text(weight, report.source);
+}
+
+std::string weight_text(double weight, const query::FlameReport& report) {
   return report.elapsed ? duration(weight) + " elapsed time" : weight_text(weight, report.source);
 }
 
@@ -94,8 +90,7 @@ std::string plan_heading(const query::Profile& profile, const query::PlanReport&
   std::string out = fmt::format("{} {} {}", title, terminal.dot(), engine);
   if (part != nullptr) {
     out +=
-        fmt::format(" {} {} execution{} {} own time {} in {}", terminal.dot(), grouped(part->executions),
-                    part->executions == 1 ? "" : "s", terminal.dot(),
+        fmt::format(" {} {} {} own time {} in {}", terminal.dot(), executions_text(*part), terminal.dot(),
                     weight_text(part->cost.amount.weight, report), samples_text(part->cost.amount.samples));
   }
   out = wrap(out, terminal.width, 0) + "\n";

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "daemon/query/load/profile.h"
+#include "daemon/query/reports/flame.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/sums/coverage.h"
 #include "viewer/cli/cost_table.h"
@@ -11,18 +12,11 @@
 
 namespace tailor::cli {
 
-inline constexpr std::size_t kShareWidth = 8;
-inline constexpr std::size_t kRangeWidth = 13;
-inline constexpr std::size_t kLeastSamplesWidth = 9;
-
-// "12.3 %" right-aligned in kShareWidth columns, bold if large, dim if next to nothing.
-std::string share_cell(const query::Share95& cost, const Terminal& terminal);
-// "11.0–13.7 %" right-aligned in kRangeWidth columns.
-std::string range_cell(const query::Share95& cost, const Terminal& terminal);
 // A weight in words: time as a duration, events as a number.
 std::string weight_text(double weight, const profile::Source& source);
 // The same of a report, whose weights may be elapsed time.
 std::string weight_text(double weight, const query::PlanReport& report);
+std::string weight_text(double weight, const query::FlameReport& report);
 
 // Whose plan, how often it ran, how much was sampled: the line above a plan.
 std::string plan_heading(const query::Profile& profile, const query::PlanReport& report, ProcessId process,

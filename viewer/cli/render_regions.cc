@@ -8,6 +8,7 @@
 
 #include "viewer/cli/render_memory.h"
 #include "viewer/cli/render_parts.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -27,17 +28,6 @@ std::string_view shade(double part, bool ascii) {
   // The square root shows few accesses beside many.
   const auto level = part <= 0 ? 0L : std::clamp(std::lround(std::sqrt(part) * 4), 1L, 4L);
   return (ascii ? kAscii : kShades)[static_cast<std::size_t>(level)];
-}
-
-// "1.5 MiB"
-std::string bytes_text(double bytes) {
-  static constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
 }
 
 // Time from left to right, addresses from the bottom up, a shade for the number of accesses.

@@ -4,6 +4,7 @@
 #include "daemon/query/sums/terms.h"
 #include "viewer/cli/cost_table.h"
 #include "viewer/cli/render_parts.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {

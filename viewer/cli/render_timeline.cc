@@ -8,6 +8,7 @@
 
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/render_views.h"
+#include "viewer/cli/share_cells.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -77,6 +78,30 @@ double fullest_bucket(const query::Timeline& line, std::size_t first) {
   return most;
 }
 
+// A row of numbers of threads: their mean, and a block that is full where all threads are in it.
+std::string row_of_threads(std::string_view name, const std::vector<double>& threads, std::uint64_t all,
+                           std::size_t name_width, const Terminal& terminal) {
+  std::string blocks;
+  for (double each : threads) blocks += block(each / static_cast<double>(all), terminal.ascii);
+  while (blocks.ends_with(' ')) blocks.pop_back();
+  const double mean = threads.empty() ? 0 : sum(threads) / static_cast<double>(threads.size());
+  return "  " + pad(cut(name, name_width - 2, terminal.ascii), name_width - 2) +
+         pad_left(fmt::format("{:.1f}", mean), kShareWidth) +
+         (blocks.empty() ? "" : "  " + terminal.bar_colour(blocks)) + "\n";
+}
+
+// Of one thread the rows of operators say it all.
+std::string workers_group(const query::Timeline& line, std::size_t name_width, const Terminal& terminal) {
+  if (!line.workers || line.workers->threads < 2) return "";
+  const query::WorkersLane& lane = *line.workers;
+  std::string out = terminal.bold(cut(fmt::format("{} threads, on average", lane.threads),
+                                      name_width + kShareWidth, terminal.ascii)) +
+                    "\n" + row_of_threads("working", lane.working, lane.threads, name_width, terminal);
+  if (!lane.waiting.empty())
+    out += row_of_threads("waiting", lane.waiting, lane.threads, name_width, terminal);
+  return out;
+}
+
 // "0 ns        45 ms        90 ms" below the blocks.
 std::string axis(const query::Timeline& line, TimeNs origin) {
   const std::size_t width = line.buckets;
@@ -116,6 +141,7 @@ std::string render(const serve::View& view, const query::Timeline& line, const T
                           weight_text(full, line.source)),
               terminal.width, 0) +
          "\n\n";
+  out += workers_group(line, name_width, terminal);
   for (std::size_t i = first; i < line.lanes.size(); ++i) {
     const query::TimelineLane& lane = line.lanes[i];
     const std::string name = pad(cut(lane_name(lane, terminal), name_width, terminal.ascii), name_width);

@@ -8,9 +8,11 @@
 #include <string>
 #include <system_error>
 
+#include "daemon/query/json/bounds_json.h"
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/query/reports/same_plans.h"
+#include "daemon/serve/bounds_view.h"
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
@@ -20,6 +22,8 @@
 #include "viewer/cli/ignored_options.h"
 #include "viewer/cli/installed.h"
 #include "viewer/cli/render.h"
+#include "viewer/cli/render_blockers.h"
+#include "viewer/cli/render_bounds.h"
 #include "viewer/cli/runs_of_query.h"
 #include "viewer/cli/text.h"
 
@@ -36,7 +40,16 @@ struct ReportOptions {
   std::string of = "plan";
   std::string html;
   std::string by;
+  serve::BoundsRequest bounds;
+  double gigabytes = 0, gigahertz = 0;  // of a thread in a second; 0: not given
   const CLI::App* command = nullptr;
+
+  bool has_bounds() const { return command->get_option("--bounds")->count() > 0; }
+  serve::BoundsRequest bounds_request() const {
+    serve::BoundsRequest out = bounds;
+    out.rates = {.bytes = gigabytes * 1e9, .cycles = gigahertz * 1e9};
+    return out;
+  }
 };
 
 Status refuse_of_functions(const ReportOptions& options) {
@@ -47,8 +60,8 @@ Status refuse_of_functions(const ReportOptions& options) {
 Status refuse_ignored(const ReportOptions& options) {
   if (Status ok = refuse_loop_without_iteration(*options.command); !ok) return ok;
   const bool functions = options.level == kFunctionLevel;
-  const bool other =
-      !options.level.empty() || !options.rules.empty() || !options.html.empty() || !options.by.empty();
+  const bool other = !options.level.empty() || !options.rules.empty() || !options.html.empty() ||
+                     !options.by.empty() || options.has_bounds();
   if (other && !functions) {
     if (Status ok = refuse_of_functions(options); !ok) return ok;
   }
@@ -58,6 +71,7 @@ Status refuse_ignored(const ReportOptions& options) {
         !ok)
       return ok;
   }
+  if (options.has_bounds()) return refuse_given(*options.command, {"--of"}, "with --bounds");
   if (options.of == "elapsed") {
     if (Status ok = refuse_given(*options.command, {"--iteration"}, "with --of elapsed"); !ok) return ok;
   }
@@ -188,10 +202,11 @@ bool chooses_nothing(const Choice& choice) {
 Result<std::string> choose_runs(Choice& choice) {
   if (!chooses_nothing(choice)) return std::string();
   const auto library = open_library(choice);
-  const auto newest = newest_query(*library);
+  serve::Service service(*library, {});
+  const auto newest = newest_query(service);
   if (!newest) return newest.error();
   if (newest->empty()) return std::string();
-  const auto runs = runs_of_query(*library, *newest);
+  const auto runs = runs_of_query(service, *newest);
   if (!runs) return runs.error();
   if (runs->runs.taken() < 2) return std::string();
   choice.target = runs->target();
@@ -217,6 +232,18 @@ int show_elapsed(const ReportOptions& options, const serve::View& view, const Ch
   return show(time->profile, *report, choice, head);
 }
 
+// An execution that waited all the time has no sample. Its blockers are known all the same.
+int without_sample(const serve::View& view, const Choice& choice, const Error& error) {
+  if (!choice.json && view.selection.executions.size() == 1) {
+    const auto& [process, handle] = *view.selection.executions.begin();
+    const profile::ExecutionRecord* only = view.profile.execution(process, handle);
+    const Terminal terminal = choice.terminal();
+    const std::string text = only == nullptr ? "" : blockers_section(view.profile, *only, terminal);
+    if (!text.empty()) print_text(text, terminal);
+  }
+  return complain(error);
+}
+
 int run_plans(const ReportOptions& options) {
   Choice choice = options.choice;
   const auto head = choose_runs(choice);
@@ -232,7 +259,11 @@ int run_plans(const ReportOptions& options) {
     return report ? show(profile, *report, choice, *head) : complain(report.error());
   }
   auto report = query::plan_report(profile, chosen->selection);
-  if (!report) return complain(report.error());
+  if (!report) return without_sample(*chosen, choice, report.error());
+  if (options.has_bounds()) {
+    auto bounds = serve::bounds_of(*chosen, options.bounds_request());
+    return bounds ? show(profile, *bounds, choice, *head) : complain(bounds.error());
+  }
   if (options.level.empty() && only_functions(profile, *report)) return run_without_plan(options, *chosen);
   if (Status ok = refuse_of_functions(options); !ok) return complain(ok.error());
   if (!head->empty() || !choice.filter.fingerprint.empty()) query::unite_plans(*report);
@@ -285,13 +316,32 @@ void add_report(CLI::App& app, Action& action) {
        {"--level", "--rules", "--json", "--iteration", "--source", "--pid", "--from", "--to"})
     html->excludes(command.get_option(other));
   for (const char* other : kFilterOptions) html->excludes(command.get_option(other));
+  auto* bounds =
+      command
+          .add_option("--bounds", options->bounds.cache_bytes,
+                      "What each operator has to move between memory and a cache of this size, as 32M "
+                      "(docs/bounds.md); of engines that say how they use memory")
+          ->transform(CLI::AsSizeValue(false));
+  for (const char* other : {"--level", "--rules", "--html", "--iteration"})
+    bounds->excludes(command.get_option(other));
+  command
+      .add_option("--bandwidth", options->gigabytes,
+                  "With --bounds: GB (10^9 bytes) that a thread moves between that cache and memory in a "
+                  "second, as you measured them; says how far operators are from it")
+      ->check(CLI::Range(0.001, 1e6))
+      ->needs(bounds);
+  command
+      .add_option("--clock", options->gigahertz,
+                  "With --bounds: GHz of a core, for engines that say how many cycles they compute")
+      ->check(CLI::Range(0.001, 1e3))
+      ->needs(bounds);
   auto* by = command
                  .add_option("--by", options->by,
                              "Over hours or days (UTC), of the query of --fingerprint or of all: also where "
                              "only summaries of the samples are left")
                  ->check(CLI::IsMember({"hour", "day"}));
-  for (const char* other :
-       {"--level", "--rules", "--html", "--iteration", "--source", "--pid", "--execution", "--from", "--to"})
+  for (const char* other : {"--level", "--rules", "--html", "--bounds", "--iteration", "--source", "--pid",
+                            "--execution", "--from", "--to"})
     by->excludes(command.get_option(other));
   command.get_option("--rules")->excludes(command.get_option("--level"));
   options->command = &command;

@@ -34,11 +34,11 @@ std::string RunsOfQuery::text() const {
                      grouped(runs.taken()), grouped(runs.sampled()), runs.sampled() == 1 ? "has" : "have");
 }
 
-Result<RunsOfQuery> runs_of_query(serve::Library& library, const std::string& fingerprint) {
+Result<RunsOfQuery> runs_of_query(serve::Service& service, const std::string& fingerprint) {
   RunsOfQuery found;
   found.fingerprint = fingerprint;
   std::size_t looked_at = 0;
-  Status read = library.visit(serve::in_order_of_time({}), Stop(), [&](const store::ExecutionRow& row) {
+  const auto take = [&](const store::ExecutionRow& row) {
     if (++looked_at > kMostLookedAt || found.runs.is_full()) {
       found.older = true;
       return false;
@@ -47,19 +47,21 @@ Result<RunsOfQuery> runs_of_query(serve::Library& library, const std::string& fi
     found.runs.add(row);
     if (found.last_sampled.empty() && row.cost.samples > 0) found.last_sampled = query::hex(row.record.id);
     return true;
-  });
+  };
+  Status read = service.visit(serve::in_order_of_time({}), serve::Access::everything(), Stop(), take);
   if (!read) return read.error();
   found.older = found.older || found.runs.left_out() > 0;
   return found;
 }
 
-Result<std::string> newest_query(serve::Library& library) {
+Result<std::string> newest_query(serve::Service& service) {
   std::string fingerprint;
   std::size_t looked_at = 0;
-  Status read = library.visit({}, Stop(), [&](const store::ExecutionRow& row) {
+  const auto take = [&](const store::ExecutionRow& row) {
     if (row.cost.samples > 0) fingerprint = serve::fingerprint_of(row);
     return fingerprint.empty() && ++looked_at < kMostLookedAt;
-  });
+  };
+  Status read = service.visit({}, serve::Access::everything(), Stop(), take);
   if (!read) return read.error();
   return fingerprint;
 }

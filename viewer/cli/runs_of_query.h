@@ -5,6 +5,7 @@
 
 #include "daemon/serve/library.h"
 #include "daemon/serve/query_runs.h"
+#include "daemon/serve/service.h"
 #include "proto/base/result.h"
 
 namespace tailor::cli {
@@ -22,8 +23,8 @@ struct RunsOfQuery {
 };
 
 // Those of the fingerprint. No run is looked for among more than the newest executions.
-Result<RunsOfQuery> runs_of_query(serve::Library& library, const std::string& fingerprint);
+Result<RunsOfQuery> runs_of_query(serve::Service& service, const std::string& fingerprint);
 // The fingerprint of the newest execution that has samples, among the newest; "" if none has.
-Result<std::string> newest_query(serve::Library& library);
+Result<std::string> newest_query(serve::Service& service);
 
 }  // namespace tailor::cli

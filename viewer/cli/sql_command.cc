@@ -8,7 +8,7 @@
 
 #include "daemon/query/load/damage.h"
 #include "daemon/query/time/wall_time.h"
-#include "daemon/serve/library.h"
+#include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/execution_filter.h"
 #include "viewer/cli/sql_tables.h"
@@ -154,8 +154,9 @@ Result<SqlTables> history_tables(const SqlOptions& options) {
   const auto filter = execution_filter(choice.filter, query::wall_clock_ns());
   if (!filter) return filter.error();
   const auto library = open_library(choice);
+  serve::Service service(*library, {});
   query::StoreDamage damage;
-  const auto sums = library->sums(range_of(*filter), Stop(), damage);
+  const auto sums = service.sums(range_of(*filter), serve::Access::everything(), Stop(), damage);
   if (!sums) return sums.error();
   return SqlTables::make(*sums, filter->fingerprint, damage);
 }

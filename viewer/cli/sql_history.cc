@@ -33,8 +33,10 @@ constexpr const char* kHistorySchema =
 CREATE TABLE history_runs (        -- executions that ended in the hour
   since TEXT, since_s INTEGER, hours INTEGER, uid INTEGER, fingerprint TEXT,
   executions INTEGER, failed INTEGER,
-  elapsed_sum INTEGER, elapsed_min INTEGER, elapsed_max INTEGER,  -- ns
-  rows_known INTEGER, result_rows INTEGER  -- of how many executions the rows are known, and how many these are
+  drawn INTEGER,                   -- of the executions, those that costs are of: others are not sampled
+  elapsed_sum INTEGER, elapsed_min INTEGER, elapsed_max INTEGER,  -- ns, of all but the `untimed`; NULL: of none
+  rows_known INTEGER, result_rows INTEGER,  -- of how many executions the rows are known, and how many these are
+  untimed INTEGER                  -- executions whose elapsed time is not known
 );
 CREATE TABLE history_losses (      -- samples of the whole host that are in no sum
   since TEXT, since_s INTEGER, hours INTEGER,
@@ -65,6 +67,11 @@ std::int64_t at_most(std::uint64_t number) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX));
 }
 
+// The shortest or the longest time, where any is known.
+Nullable time_of(const store::RunSum& run, std::uint64_t elapsed_ns) {
+  return {at_most(elapsed_ns), run.timed() == 0};
+}
+
 // As text: SQLite makes a number of it in a column of numbers, and NULL of nothing.
 std::optional<std::string> detail_of(const store::CostSum& sum, store::Wide detail) {
   return sum.detailed() ? std::optional(fmt::format("{}", store::to_number(detail)))
@@ -92,13 +99,14 @@ Status fill_history_costs(sqlite3* db, const store::Summary& sums, const std::st
 }
 
 Status fill_history_runs(sqlite3* db, const store::Summary& sums, const std::string& fingerprint) {
-  SqlInsert table(db, "INSERT INTO history_runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert table(db, "INSERT INTO history_runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const auto& [key, run] : sums.runs) {
     if (!fingerprint.empty() && key.fingerprint != fingerprint) continue;
     const SinceRow since = since_of(key.hour);
     table.row(since.text, since.seconds, sums.hours_of_row(key.hour), uid_of(key.uid), key.fingerprint,
-              at_most(run.executions), at_most(run.failed), at_most(run.elapsed_sum),
-              at_most(run.elapsed_min), at_most(run.elapsed_max), at_most(run.rows_known), at_most(run.rows));
+              at_most(run.executions), at_most(run.failed), at_most(run.sampled()), at_most(run.elapsed_sum),
+              time_of(run, run.elapsed_min), time_of(run, run.elapsed_max), at_most(run.rows_known),
+              at_most(run.rows), at_most(run.untimed));
   }
   return table.done();
 }

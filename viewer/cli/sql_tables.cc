@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/profile/cgroup.h"
 #include "daemon/query/load/damage.h"
 #include "daemon/query/reports/memory_report.h"
@@ -33,7 +35,8 @@ constexpr const char* kSchema =
   id TEXT,                         -- 32 hexadecimal digits
   plan INTEGER, plan_name TEXT,
   begin_ns INTEGER,                -- since the begin of what is shown
-  elapsed_ns INTEGER,              -- NULL: it has not ended
+  elapsed_ns INTEGER,              -- NULL: it has not ended; of several runs with the time between them
+  runs INTEGER,                    -- short runs that its engine added up in it, else 1; NULL: not known how many
   cgroup TEXT                      -- of its process; NULL: not known
 );
 CREATE TABLE processes (
@@ -127,8 +130,14 @@ std::optional<std::string> cgroup_of(const query::Profile& profile, ProcessId id
   return known_text(process == profile.processes().end() ? "" : process->second.cgroup);
 }
 
+Nullable runs_in(const profile::ExecutionRecord& execution) {
+  const std::uint64_t runs = std::min<std::uint64_t>(profile::runs_of(execution), INT64_MAX);
+  const bool known = execution.added != nullptr || !profile::adds_up_runs(execution);
+  return {static_cast<std::int64_t>(runs), !known};
+}
+
 Status fill_executions(sqlite3* db, const serve::View& view) {
-  SqlInsert table(db, "INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert table(db, "INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const profile::ExecutionRecord& each : view.whole->executions()) {
     if (!query::selected(view.selection, each.process, each.handle)) continue;
     const query::PlanModel* plan = view.whole->plan(each.process, each.plan);
@@ -137,7 +146,7 @@ Status fill_executions(sqlite3* db, const serve::View& view) {
         each.end == kTimeMax ? std::optional<std::string>()
                              : std::optional(std::to_string(std::max<TimeNs>(0, each.end - each.begin)));
     table.row(each.process.pid, each.handle, query::hex(each.id), each.plan,
-              plan == nullptr ? "" : plan->name(), each.begin - view.origin, elapsed,
+              plan == nullptr ? "" : plan->name(), each.begin - view.origin, elapsed, runs_in(each),
               cgroup_of(*view.whole, each.process));
   }
   return table.done();

@@ -21,6 +21,8 @@ namespace {
 
 // A host may be busy for that long.
 constexpr std::uint64_t kHeldUpNs = 1'000'000'000;
+// The daemon reads it more often where nothing holds it up.
+constexpr std::uint64_t kOldStoreUseNs = 30'000'000'000;
 
 std::string samples_text(const v1::ProcessAccounting& a) {
   const std::uint64_t lost = a.lost_ring() + a.lost_hardware();
@@ -85,6 +87,10 @@ std::string render_status(const v1::DaemonStatus& s, const Result<std::optional<
   }
   out += fmt::format("  engines register at  {}\n  profiles are kept in {}\n", text(s.agent_socket()),
                      text(s.store()));
+  if (s.store_use_age_ns() > kOldStoreUseNs) {
+    out += terminal.warn(fmt::format("  catalogue in use     what users have of the store is from {} ago\n",
+                                     duration(static_cast<double>(s.store_use_age_ns()))));
+  }
   out += fmt::format("  clock                {} {}{}\n", text(s.clock_source()), terminal.plus_minus(),
                      duration(static_cast<double>(s.clock_error_ns())));
   if (s.uptime_ns() > 0) {
@@ -111,9 +117,9 @@ std::string render_status(const v1::DaemonStatus& s, const Result<std::optional<
                                      s.store_loss().blocks(), grouped(s.store_loss().samples()),
                                      text(s.store_loss().reason())));
   }
-  if (s.unsummed().segments() > 0) {
-    out += terminal.warn(fmt::format("  deleted without sums {} data segments with {} samples\n",
-                                     s.unsummed().segments(), grouped(s.unsummed().samples())));
+  if (s.unsummed().samples() > 0 || s.unsummed().segments() > 0) {
+    out += terminal.warn(fmt::format("  deleted without sums {} samples, and {} data segments as a whole\n",
+                                     grouped(s.unsummed().samples()), s.unsummed().segments()));
   }
   if (!s.store_problem().empty())
     out += terminal.warn("  store                " + text(s.store_problem()) + "\n");
@@ -151,11 +157,11 @@ std::string render_status(const v1::DaemonStatus& s, const Result<std::optional<
 }
 
 int run_status(bool json, bool ascii) {
-  auto status = ask_status();
+  auto status = ask_status_of_now();
   // Whether it is held up, or was busy for a moment.
   if (status && status->held_up_ns() != 0) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(kHeldUpNs));
-    status = ask_status();
+    status = ask_status_of_now();
   }
   if (!status) return complain(status.error());
   const auto tag_cost = status_tag_cost(*status);

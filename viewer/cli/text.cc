@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -285,6 +286,20 @@ std::string percent(double share) {
   const double value = share * 100;
   if (value > 0 && value < 0.05) return "<0.1 %";
   return fmt::format("{:.1f} %", value);
+}
+
+std::string at_least(const std::string& text, bool ascii) {
+  return (ascii ? "> " : "\u2265 ") + text;
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
 }
 
 std::string grouped(std::uint64_t number) {

@@ -46,6 +46,10 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 std::string duration(double ns);
 // "12 %", "9.8 %", "0.04 %" are given to one decimal, "< 0.1 %" where that would be 0.0 but is not.
 std::string percent(double share);
+// "≥ 1.23 s", in ASCII "> 1.23 s": what is known of it, and nobody knows whether there is more.
+std::string at_least(const std::string& text, bool ascii);
+// "812 B", "1.5 MiB".
+std::string bytes_text(double bytes);
 // "12,345".
 std::string grouped(std::uint64_t number);
 

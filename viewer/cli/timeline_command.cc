@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/ignored_options.h"
@@ -63,7 +64,7 @@ int run_timeline(const TimelineOptions& options) {
   auto view = open_timeline(options, request);
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
-    const auto json = serve::timeline_json(*view, request);
+    const auto json = serve::view_answer(*view, serve::TimelineView{request});
     if (!json) return complain(json.error());
     print_json(query::dump(*json));
     return kOk;

@@ -7,10 +7,12 @@
 
 #include "daemon/query/reports/annotate_report.h"
 #include "daemon/query/reports/same_plans.h"
+#include "daemon/query/time/wall_time.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
+#include "viewer/cli/held_up.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/runs_of_query.h"
 #include "viewer/cli/text.h"
@@ -70,7 +72,11 @@ class Top {
     auto answer = ask();
     if (!answer) return answer.error();
     queries = top_queries(*answer);
-    return Ok{};
+    return find_held_up();
+  }
+
+  std::vector<std::string> held_up(const Terminal& terminal) const {
+    return held_up_lines(held_up_, query::wall_clock_ns(), terminal);
   }
 
   // The list is of what the store knows beside the samples: whether these are damaged has to be looked for.
@@ -84,19 +90,19 @@ class Top {
 
   // The plan of the query, or its IR: of all its runs, or of the last one that has samples.
   Result<ListingText> drill(const TopQuery& query, bool one, bool code, const Terminal& terminal) {
-    const auto runs = runs_of_query(*library_, query.fingerprint);
+    const auto runs = runs_of_query(service_, query.fingerprint);
     if (!runs) return runs.error();
     if (runs->last_sampled.empty()) return not_found("no run of the query has a sample yet");
-    const auto loaded = library_->load(one ? serve::prefix_target(runs->last_sampled) : runs->target(),
-                                       serve::Detail::kSums, Stop(), {});
-    if (!loaded) return loaded.error();
-    const query::Profile& profile = *loaded->profile;
+    const auto view = service_.open(one ? serve::prefix_target(runs->last_sampled) : runs->target(), {},
+                                    serve::Detail::kSums, serve::Access::everything(), Stop());
+    if (!view) return view.error();
+    const query::Profile& profile = view->profile;
     if (code) {
-      const auto report = query::annotate_report(profile, loaded->selection, 0);
+      const auto report = query::annotate_report(profile, view->selection, 0);
       if (!report) return report.error();
       return render(profile, *report, terminal, {});
     }
-    auto report = query::plan_report(profile, loaded->selection);
+    auto report = query::plan_report(profile, view->selection);
     if (!report) return report.error();
     query::unite_plans(*report);
     const std::string head = one ? "" : wrap(runs->text(), terminal.width, 0) + "\n\n";
@@ -123,7 +129,24 @@ class Top {
         std::chrono::duration_cast<std::chrono::nanoseconds>(now - window).count());
   }
 
+  // Of the executions in the window, however many there are.
+  Status find_held_up() {
+    serve::ExecutionFilter filter;
+    filter.since_ns = since_ns();
+    filter.ran_since = true;
+    held_up_.clear();
+    return service_.visit(filter, serve::Access::everything(), Stop(), [&](store::ExecutionRow row) {
+      if (!may_be_held_up(row)) return true;
+      row.record.labels.clear();  // they may be long
+      held_up_.push_back(std::move(row));
+      return held_up_.size() < kMostHeldUp;
+    });
+  }
+
+  static constexpr std::size_t kMostHeldUp = 1000;
+
   const TopOptions& options_;
+  std::vector<store::ExecutionRow> held_up_;
   const std::string directory_;
   std::string damage_;
   std::unique_ptr<serve::Library> library_;
@@ -179,6 +202,7 @@ class Interactive {
                                      one_ ? "all runs" : "the last run"));
     }
     auto lines = top_lines(top_.queries, top_.window_ns(), top_.order, terminal(screen));
+    for (const std::string& line : top_.held_up(terminal(screen))) lines.push_back(line);
     for (const std::string& line : damage_lines(terminal(screen))) lines.push_back(line);
     const std::size_t room = screen.height() > 3 ? screen.height() - 3 : 1;
     const std::size_t first = chosen_ + 1 > room ? chosen_ + 1 - room : 0;
@@ -279,6 +303,7 @@ int run_top(const TopOptions& options) {
   fmt::print("{}\n", top.title());
   for (const std::string& line : top_lines(top.queries, top.window_ns(), top.order, terminal))
     fmt::print("{}\n", line);
+  for (const std::string& line : top.held_up(terminal)) fmt::print("{}\n", line);
   return top.queries.empty() ? nothing_to_show() : kOk;
 }
 

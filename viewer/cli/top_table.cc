@@ -14,8 +14,14 @@ std::string heading(std::string_view text, bool ordered) {
 
 // The mean of the runs that have ended; where none has, how long the oldest has run at least.
 std::string elapsed_text(const TopQuery& query, const Terminal& terminal) {
-  if (query.running < query.executions) return duration(query.mean_elapsed_ns);
-  return (terminal.ascii ? "> " : "\u2265 ") + duration(query.running_longest_ns);
+  if (query.running + query.untimed < query.executions) return duration(query.mean_elapsed_ns);
+  if (query.running == 0) return "?";
+  return at_least(duration(query.running_longest_ns), terminal.ascii);
+}
+
+// Where a share of the runs is sampled, nobody knows what the others cost.
+std::string cost_of(const TopQuery& query, const std::string& text, const Terminal& terminal) {
+  return query.drawn < query.executions ? at_least(text, terminal.ascii) : text;
 }
 
 }  // namespace
@@ -25,7 +31,8 @@ std::vector<TopQuery> top_queries(const query::Json& answer) {
   for (const query::Json& each : answer.at("fingerprints")) {
     out.push_back({each.at("fingerprint"), each.at("name"), each.at("text"), each.at("executions"),
                    each.at("cpu_ns"), each.at("elapsed_ns").at("mean"), each.at("running"),
-                   each.at("running_longest_ns")});
+                   each.at("running_longest_ns"), each.at("elapsed_ns").value("unknown", std::uint64_t{0}),
+                   each.at("drawn")});
   }
   return out;
 }
@@ -41,8 +48,9 @@ std::vector<std::string> top_lines(const std::vector<TopQuery>& queries, double 
     std::string name = escape_line(each.name, terminal.ascii);
     if (const std::string text = sql_line(each.text, terminal.ascii); !text.empty())
       name += (name.empty() ? "" : ": ") + text;
-    const std::string line = pad_left(fmt::format("{:.2f}", each.cpu_ns / window_ns), kCores) +
-                             pad_left(duration(each.cpu_ns), kCpu) +
+    const std::string cores = fmt::format("{:.2f}", each.cpu_ns / window_ns);
+    const std::string line = pad_left(cost_of(each, cores, terminal), kCores) +
+                             pad_left(cost_of(each, duration(each.cpu_ns), terminal), kCpu) +
                              pad_left(grouped(each.executions), kRuns) +
                              pad_left(elapsed_text(each, terminal), kElapsed) + "  " + name;
     lines.push_back(cut(line, terminal.width, terminal.ascii));

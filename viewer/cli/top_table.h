@@ -20,6 +20,8 @@ struct TopQuery {
   double cpu_ns = 0, mean_elapsed_ns = 0;  // in the window; of the runs that have ended
   std::uint64_t running = 0;               // of the runs, those that have not
   double running_longest_ns = 0;           // how long the oldest of these has run
+  std::uint64_t untimed = 0;               // of those that have ended, which are in no elapsed time
+  std::uint64_t drawn = 0;                 // of the runs, those that are sampled: the CPU time is of these
 };
 
 // Of an answer to a FingerprintsRequest.

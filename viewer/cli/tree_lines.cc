@@ -15,4 +15,10 @@ std::string TreeLines::next(std::size_t depth, bool last) {
   return prefix;
 }
 
+std::string TreeLines::below() const {
+  std::string prefix;
+  for (std::size_t d = 1; d < open_.size(); ++d) prefix += open_[d] ? terminal_.trunk() : "   ";
+  return prefix;
+}
+
 }  // namespace tailor::cli

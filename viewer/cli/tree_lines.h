@@ -16,6 +16,8 @@ class TreeLines {
   // What leads to the next row: "│  └─ ". `last`: no sibling follows. A tree deeper than 40 is drawn flat
   // from there on.
   std::string next(std::size_t depth, bool last);
+  // What leads to a further line of that row, and is as wide: "│     ".
+  std::string below() const;
 
  private:
   const Terminal& terminal_;

@@ -46,7 +46,7 @@ extern "C" {
 /* The ABI version of this header. tailor_agent_abi_version() gives the version of the library. They fit if
  * the majors are equal and the library's minor is not smaller. */
 #define TAILOR_AGENT_ABI_MAJOR 2u
-#define TAILOR_AGENT_ABI_MINOR 4u
+#define TAILOR_AGENT_ABI_MINOR 5u
 
 /* (major << 16) | minor of the loaded library. */
 TAILOR_EXPORT uint32_t tailor_agent_abi_version(void);
@@ -193,6 +193,14 @@ struct tailor_wait_name {
  * names of the first. A number without a name is shown as a number. */
 TAILOR_EXPORT void tailor_wait_names(const struct tailor_wait_name* names, size_t count);
 
+/* Says that a process of this engine waits for locks that other processes of it hold: a process that waits
+ * cannot say it itself. All are named by their pids, as the caller's pid namespace has them, and each needs
+ * an agent of its own. At most 16 holders count. `since_tsc` is the rdtsc of when the caller first saw the
+ * process wait for these holders. Call it again with the same `since_tsc` as long as that is seen, some times
+ * a second.
+ */
+TAILOR_EXPORT void tailor_blocked(uint32_t pid, uint64_t since_tsc, const uint32_t* holders, size_t count);
+
 /* ---- Stacks: the frame in which a thread left generated code ------------------------------------------- */
 
 /* For engines that keep this frame for their own stack walks, as HotSpot does. From that frame tailord walks
@@ -301,7 +309,11 @@ TAILOR_EXPORT void tailor_execution_end_runs(uint64_t execution, const struct ta
  * The daemon's operator may want a share of the executions without tags, to measure their cost. For such an
  * execution the answer is TAILOR_TAGS_NONE. An engine that can leave out its tags or slot stores for one
  * execution asks this when the execution begins. The answer does not change during the execution. It is
- * TAILOR_TAGS_NONE for handle 0 and without an agent. */
+ * TAILOR_TAGS_NONE for handle 0 and without an agent.
+ *
+ * Until an engine asks, all of its executions have tags: one that never asks would keep them in any case. So
+ * such an engine calls this once with handle 0 after tailor_agent_start, and its first execution counts, too.
+ */
 TAILOR_EXPORT uint32_t tailor_execution_tag_strategy(uint64_t execution);
 /* Writes the 128-bit identity of an execution. It is all zero for handle 0 and without an agent. */
 TAILOR_EXPORT void tailor_execution_id(uint64_t execution, uint8_t out[16]);
@@ -320,6 +332,33 @@ TAILOR_EXPORT void tailor_mark_component_end(uint32_t component);
  * that loops; 0 is ignored. The iteration ends when the next one begins, or when the thread's part of the
  * execution ends. */
 TAILOR_EXPORT void tailor_mark_iteration(uint32_t component, uint64_t number);
+
+/* ---- Fibers: work that moves between threads ---------------------------------------------------------- */
+
+/* An open mark. Only this library reads it. */
+struct tailor_saved_mark {
+  uint64_t id, plan_id;
+  uint32_t kind, zero;
+};
+/* Marks beyond these are not kept: their ends do nothing later. */
+#define TAILOR_SAVED_MARKS 16
+/* What a fiber works on while no thread runs it. */
+struct tailor_saved_work {
+  size_t size;  /* sizeof(struct tailor_saved_work), set by the caller; the rest is 0 before the first use */
+  uint64_t tag; /* of the thread's slot, with the strategy TAILOR_TAGS_MEMORY_SLOT */
+  uint32_t count;    /* of `marks`, outermost first */
+  uint32_t left_out; /* how many inner ones were not kept */
+  struct tailor_saved_mark marks[TAILOR_SAVED_MARKS];
+};
+/* Takes off the calling thread what it works on: all marks that are open (of executions, pipelines, morsels
+ * and components), and the tag in its slot. The thread then works for nothing. Each mark ends in its log. An
+ * engine that runs fibers calls this on the thread that a fiber leaves. A thread that has no slot works for
+ * nothing. Does nothing if `work` is NULL, or `size` is smaller than that of this header. Wait-free. [log] */
+TAILOR_EXPORT void tailor_work_save(struct tailor_saved_work* work);
+/* Puts it on the calling thread, which may be another one: the marks begin again, within those that are open,
+ * and the tag is in the slot. A morsel begins without its range of tuples, and an iteration that was begun is
+ * not known until the next mark of one. `work` stays as it is. The rest is as with tailor_work_save. */
+TAILOR_EXPORT void tailor_work_restore(const struct tailor_saved_work* work);
 
 /* ---- Engine components: work that is no operator (parse, optimise, compile, schedule, memory ...) ------ */
 

@@ -18,6 +18,9 @@ namespace {
 constexpr LevelIndex kOperatorLevel = 0;
 constexpr LevelIndex kTaskLevel = 1;
 
+// Of a task: a daemon refuses a plan with more (docs/registration-api.md).
+constexpr std::size_t kMostAccesses = 4096;
+
 // Cycles between two readings of the counter with nothing in between: what a reading itself costs the section
 // that it ends. The median, since some readings are interrupted.
 std::uint64_t cost_of_reading() {
@@ -76,7 +79,7 @@ void Compilation::describe_operators() {
   for (std::uint32_t id = 1; id <= plan_.operator_count; ++id) {
     const Operator* op = operators[id];
     if (op == nullptr) {
-      dictionary_.add(kOperatorLevel, {.name = "unused", .kind = "unused"});
+      dictionary_.add(kOperatorLevel, {.name = kUnusedKind, .kind = kUnusedKind});
       continue;
     }
     tagging::ComponentSpec spec{.name = title(*op), .kind = kind_name(op->kind())};
@@ -150,6 +153,18 @@ ComponentId Compilation::add_task(std::string name, std::string kind,
                                   std::vector<tagging::Attribute> attributes) {
   return to_tasks_.emit(
       {.name = std::move(name), .kind = std::move(kind), .attributes = std::move(attributes)});
+}
+
+void Compilation::add_access(ComponentId task, v1::Access access) {
+  std::vector<v1::Access>& accesses = dictionary_.describe(kTaskLevel, task).accesses;
+  if (accesses.size() >= kMostAccesses) return;
+  access.set_pipeline(pipeline_here());
+  accesses.push_back(std::move(access));
+}
+
+std::uint32_t Compilation::pipeline_here() const {
+  if (current_pipeline_ != 0) return current_pipeline_;
+  return program_.pipelines[open_.back().last_program - 1].id;
 }
 
 void Compilation::run_task(ComponentId task, const std::function<void()>& generate) {

@@ -21,6 +21,7 @@
 #include "compiler/weft/codegen/row_layout.h"
 #include "compiler/weft/codegen/value_scopes.h"
 #include "compiler/weft/storage/database.h"
+#include "tailor/v1/dictionary.pb.h"
 
 namespace tailor::weft {
 
@@ -29,6 +30,9 @@ class Translator;
 // Names memory for the profiler: gives the kind of region that an operator's memory is.
 using DeclareRegion = std::function<RegionKind(const std::string& name, std::uint32_t role,
                                                ComponentId operator_id, std::uint32_t element_bytes)>;
+
+// Of an operator that is in no tree: its number is taken all the same.
+inline constexpr const char* kUnusedKind = "unused";
 
 class Compilation {
  public:
@@ -63,6 +67,9 @@ class Compilation {
   void consume(Translator& from);
   // Registers a task of the active operator.
   ComponentId add_task(std::string name, std::string kind, std::vector<tagging::Attribute> attributes = {});
+  // Tells the profiler what a task does with memory: in the pipeline whose function is being generated, else
+  // at the end of the one that is open.
+  void add_access(ComponentId task, v1::Access access);
   // Generates code on behalf of a task.
   void run_task(ComponentId task, const std::function<void()>& generate);
 
@@ -104,6 +111,8 @@ class Compilation {
   };
 
   void describe_operators();
+  // Id of the pipeline whose function is being generated, else of the last of the one that is open.
+  std::uint32_t pipeline_here() const;
   std::unique_ptr<Translator> make_translator(const Operator& op, Translator* parent, std::uint32_t input);
   void run_hooks(const std::vector<Hook>& hooks);
   // Instrumented code: charges the time since the last call to `task`, less what a reading of the counter

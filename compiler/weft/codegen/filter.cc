@@ -1,4 +1,5 @@
 // Filter: passes on the tuples for which all conjuncts are true.
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/expression_code.h"
 #include "compiler/weft/codegen/translator.h"
 

@@ -3,6 +3,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "compiler/weft/codegen/aggregate_code.h"
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/translator.h"
 

@@ -1,13 +1,18 @@
 // Hash aggregation: thread-local groups, then a merge per partition whose groups the pipeline above consumes.
 #include <tailor/agent.h>
 
+#include "compiler/weft/codegen/access_code.h"
 #include "compiler/weft/codegen/aggregate_code.h"
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/translator.h"
 #include "compiler/weft/runtime/group_table.h"
 
 namespace tailor::weft {
 namespace {
+
+constexpr const char* kGroupRows = "groups";
+constexpr const char* kGroupDirectory = "group directory";
 
 class GroupByTranslator final : public Translator {
  public:
@@ -32,6 +37,7 @@ class GroupByTranslator final : public Translator {
     auto partitions = [](const Frame&) { return std::uint64_t{kGroupPartitions}; };
     c_.generate_source(merge_, partitions, 1, false, [&](llvm::Value* begin, llvm::Value* end) {
       emit_for(c_, begin, end, [&](llvm::Value* partition) { emit_partition(partition); });
+      tell_merge();
     });
   }
 
@@ -56,6 +62,7 @@ class GroupByTranslator final : public Translator {
                              })
                              .data;
     state_.emit_update(c_, group);
+    tell_aggregate();
   }
 
   ComponentId task_of(std::uint32_t) const override { return aggregate_; }
@@ -71,14 +78,46 @@ class GroupByTranslator final : public Translator {
 
   void reserve_state() {
     std::uint32_t bytes = layout_.size();
-    RegionKind rows = c_.region("groups", TAILOR_REGION_HASH_TABLE, op().id, bytes);
-    RegionKind directory = c_.region("group directory", TAILOR_REGION_DIRECTORY, op().id, sizeof(void*));
+    RegionKind rows = c_.region(kGroupRows, TAILOR_REGION_HASH_TABLE, op().id, bytes);
+    RegionKind directory = c_.region(kGroupDirectory, TAILOR_REGION_DIRECTORY, op().id, sizeof(void*));
     tables_ = c_.shared().add_object<GroupTables>([](std::byte* place, Frame&) { new (place) GroupTables; });
     groups_ = c_.local().add_object<LocalGroups>([=](std::byte* place, Frame& frame) {
       new (place) LocalGroups(*frame.account, rows, directory, bytes);
     });
     cursor_ = c_.local().add_object<GroupCursor>(
         [=](std::byte* place, Frame& frame) { new (place) GroupCursor(*frame.account, directory); });
+  }
+
+  // Each group is written when it is new. How often it is found again in the cache, and how many rows a group
+  // has in the end, depends on the order of the rows and on the workers. So does the merge.
+  void tell_aggregate() {
+    v1::Access groups =
+        sequential_access(kGroupRows, op().id, layout_.size(),
+                          arrives_at_one_place(*op().inputs[0]) ? rows_of(op()) : v1::Count());
+    groups.set_pattern(v1::ACCESS_PARTITIONED);
+    groups.set_cursors(kGroupPartitions);
+    groups.set_writes(true);
+    groups.set_at_least(true);
+    c_.add_access(aggregate_, std::move(groups));
+    tell_directory(aggregate_);
+  }
+
+  void tell_merge() {
+    // With or without a merge, each group is read once at least: its first word says whether it was merged.
+    v1::Access groups = sequential_access(kGroupRows, op().id, layout_.size(), rows_of(op()));
+    groups.set_used_bytes(sizeof(void*));
+    groups.set_reads(true);
+    groups.set_at_least(true);
+    c_.add_access(merge_, std::move(groups));
+    tell_directory(merge_);
+  }
+
+  // Few groups use few slots, and many groups all: nobody knows before.
+  void tell_directory(ComponentId task) {
+    v1::Access slots = unknown_access(kGroupDirectory, op().id, sizeof(void*));
+    slots.set_reads(true);
+    slots.set_writes(true);
+    c_.add_access(task, std::move(slots));
   }
 
   // The first row of the chain with that hash and these keys, or null.

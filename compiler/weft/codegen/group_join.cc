@@ -1,6 +1,7 @@
 // Groupjoin: join and aggregation in one hash table. Its tasks keep the two origins apart, by their attribute
 // `part`: "join" builds and probes, "group" aggregates.
 #include "compiler/weft/codegen/aggregate_code.h"
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/join_code.h"
 #include "compiler/weft/codegen/translator.h"
@@ -15,7 +16,7 @@ class GroupJoinTranslator final : public Translator {
       : Translator(c, operation, consumer, place),
         join_(as<GroupJoin>(operation)),
         layout_(kHashRowBytes),
-        build_(c, operation.id, join_.keys, layout_, true),
+        build_(c, operation, join_.keys, layout_, true),
         lock_(layout_.add_bytes(1, 1)),
         aggregates_begin_(layout_.add_bytes(0, 8)),
         state_(join_.aggregates, true, layout_),
@@ -32,13 +33,15 @@ class GroupJoinTranslator final : public Translator {
     c_.begin_pipeline("groupjoin aggregate");
     c_.produce(input(1));
     c_.end_pipeline({});
-    build_.generate_scan(scan_task_, [&](llvm::Value* row) { emit_group(row); });
+    build_.generate_scan(scan_task_, !join_.outer, [&](llvm::Value* row) { emit_group(row); });
   }
 
   void consume(std::uint32_t input) override {
     if (input == 0) return build_.emit_insert(join_.outer, [&](llvm::Value* row) { emit_initialise(row); });
     JoinBuild::Probe probe = build_.emit_probe_hash();
     llvm::Value* chain = build_.emit_chain(probe);
+    // Nobody counts matches.
+    build_.tell_probe(probe_task_, {}, true);
     llvm::Value* row =
         build_.emit_search(chain, [&](llvm::Value* r) { return build_.emit_matches(r, probe.hash); });
     emit_if(c_, c_.ir().CreateIsNotNull(row),

@@ -2,6 +2,8 @@
 //
 // Where the preserved side probes, a match is decided while probing. Where it is built, hits are marked in
 // the rows of the table, and a scan over the table yields the preserved rows afterwards.
+#include "compiler/weft/codegen/access_code.h"
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/expression_code.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/join_code.h"
@@ -17,7 +19,7 @@ class HashJoinTranslator final : public Translator {
       : Translator(c, operation, consumer, place),
         join_(as<HashJoin>(operation)),
         layout_(kHashRowBytes),
-        build_(c, operation.id, join_.keys, layout_, build_preserved()) {
+        build_(c, operation, join_.keys, layout_, build_preserved()) {
     build_.add_fields(join_.build().outputs);
   }
 
@@ -31,7 +33,7 @@ class HashJoinTranslator final : public Translator {
     if (!probe_emits) c_.begin_pipeline("join mark");
     c_.produce(input(1));
     if (!probe_emits) c_.end_pipeline({});
-    build_.generate_scan(scan_task_, [&](llvm::Value* row) { emit_preserved(row); });
+    build_.generate_scan(scan_task_, true, [&](llvm::Value* row) { emit_preserved(row); });
   }
 
   void consume(std::uint32_t input) override {
@@ -47,6 +49,13 @@ class HashJoinTranslator final : public Translator {
  private:
   bool build_preserved() const {
     return join_.join != JoinKind::kInner && join_.preserved == JoinSide::kBuild;
+  }
+
+  // Rows of the table that probes find, as far as the rows of the join tell it: each stands for a match then.
+  v1::Count found_rows() const {
+    const bool by_matches = join_.join == JoinKind::kInner ||
+                            (join_.join == JoinKind::kSemi && join_.preserved == JoinSide::kProbe);
+    return by_matches ? rows_at_a_place(join_) : v1::Count();
   }
 
   // Keys and residual, as i1.
@@ -66,6 +75,7 @@ class HashJoinTranslator final : public Translator {
   void emit_probe() {
     JoinBuild::Probe probe = build_.emit_probe_hash();
     llvm::Value* chain = build_.emit_chain(probe);
+    build_.tell_probe(probe_task_, found_rows(), build_preserved());
     auto matches = [&](llvm::Value* row) { return emit_match(row, probe.hash); };
     if (build_preserved()) return emit_mark_all(chain, matches);
     switch (join_.join) {

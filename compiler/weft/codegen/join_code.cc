@@ -2,16 +2,26 @@
 
 #include <tailor/agent.h>
 
+#include <algorithm>
+
+#include "compiler/weft/codegen/access_code.h"
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/translator.h"
 #include "compiler/weft/runtime/join_table.h"
 
 namespace tailor::weft {
+namespace {
+
+constexpr const char* kJoinRows = "join build";
+constexpr const char* kJoinDirectory = "join directory";
+
+}  // namespace
 
 void JoinBuild::reserve_state() {
   std::uint32_t bytes = layout_.size();
-  RegionKind rows = c_.region("join build", TAILOR_REGION_HASH_TABLE, operator_id_, bytes);
-  RegionKind directory = c_.region("join directory", TAILOR_REGION_DIRECTORY, operator_id_, 8);
+  RegionKind rows = c_.region(kJoinRows, TAILOR_REGION_HASH_TABLE, op_.id, bytes);
+  RegionKind directory = c_.region(kJoinDirectory, TAILOR_REGION_DIRECTORY, op_.id, 8);
   table_ = c_.shared().add_object<JoinTable>(
       [directory](std::byte* place, Frame& frame) { new (place) JoinTable(*frame.account, directory); });
   buffer_ = c_.local().add_object<TupleBuffer>([rows, bytes](std::byte* place, Frame& frame) {
@@ -25,9 +35,11 @@ void JoinBuild::add_fields(const std::vector<const Iu*>& payload) {
 }
 
 void JoinBuild::generate_build(const char* pipeline, Translator& input, ComponentId task) {
+  task_ = task;
   reserve_state();
   c_.begin_pipeline(pipeline);
   c_.produce(input);
+  tell_finish();
   c_.end_pipeline({finish(task)});
 }
 
@@ -42,7 +54,7 @@ llvm::Value* JoinBuild::emit_was_hit(llvm::Value* row) const {
   return c_.ir().CreateICmpNE(hit, c_.ir().getInt8(0));
 }
 
-void JoinBuild::emit_insert(bool keep_nulls, const std::function<void(llvm::Value*)>& initialise) const {
+void JoinBuild::emit_insert(bool keep_nulls, const std::function<void(llvm::Value*)>& initialise) {
   jit::TrackedBuilder& ir = c_.ir();
   std::vector<HashedKey> hashed;
   llvm::Value* never = nullptr;
@@ -60,14 +72,16 @@ void JoinBuild::emit_insert(bool keep_nulls, const std::function<void(llvm::Valu
     if (initialise) initialise(row);
   };
   if (never != nullptr && !keep_nulls) {
+    inserts_all_ = false;
     emit_if(c_, ir.CreateNot(never), insert);
   } else {
     insert();
   }
+  tell_insert();
 }
 
 FinishStep JoinBuild::finish(ComponentId task) const {
-  FinishStep step = c_.finish(operator_id_, task);
+  FinishStep step = c_.finish(op_.id, task);
   step.open = [table = table_, buffer = buffer_](Frame& frame) {
     JoinTable& join = frame.shared_object<JoinTable>(table);
     join.open(frame.local_objects<TupleBuffer>(buffer));
@@ -154,7 +168,8 @@ llvm::Value* JoinBuild::emit_search(llvm::Value* row,
   return ir.CreateLoad(ir.getPtrTy(), at);
 }
 
-void JoinBuild::generate_scan(ComponentId task, const std::function<void(llvm::Value*)>& body) const {
+void JoinBuild::generate_scan(ComponentId task, bool reads_hits,
+                              const std::function<void(llvm::Value*)>& body) const {
   auto pieces = [table = table_](const Frame& frame) -> std::uint64_t {
     return frame.shared_object<JoinTable>(table).pieces();
   };
@@ -167,7 +182,79 @@ void JoinBuild::generate_scan(ComponentId task, const std::function<void(llvm::V
       llvm::Value* last = ir.CreateLoad(ir.getPtrTy(), field_pointer(c_, bounds, 8));
       emit_for_rows(c_, first, last, layout_.size(), body);
     });
+    // What else of a row is read depends on the row and on those who consume it.
+    v1::Access rows = reads_hits ? all_rows() : unknown_access(kJoinRows, op_.id, layout_.size());
+    rows.set_reads(true);
+    rows.set_used_bytes(hit_ + 1);
+    rows.set_at_least(true);
+    c_.add_access(task, std::move(rows));
   });
+}
+
+v1::Count JoinBuild::row_count() const {
+  return inserts_all_ ? rows_of(*op_.inputs[0]) : v1::Count();
+}
+
+// As JoinTable::open() has it.
+v1::Count JoinBuild::slot_count() const {
+  v1::Count slots = row_count();
+  slots.set_factor(1.5);
+  slots.set_power_of_two(true);
+  return slots;
+}
+
+v1::Access JoinBuild::all_rows() const {
+  return sequential_access(kJoinRows, op_.id, layout_.size(), row_count());
+}
+
+v1::Access JoinBuild::any_slots(const v1::Count& accesses) const {
+  // Without keys all rows lie in one slot.
+  if (keys_.empty()) return unknown_access(kJoinDirectory, op_.id, 8);
+  return random_access(kJoinDirectory, op_.id, 8, slot_count(), accesses);
+}
+
+void JoinBuild::tell_insert() const {
+  v1::Count arriving = rows_at_a_place(*op_.inputs[0]);
+  v1::Access rows =
+      sequential_access(kJoinRows, op_.id, layout_.size(), inserts_all_ ? arriving : v1::Count());
+  rows.set_writes(true);
+  c_.add_access(task_, std::move(rows));
+}
+
+void JoinBuild::tell_finish() const {
+  v1::Access zeroes = sequential_access(kJoinDirectory, op_.id, 8, slot_count());
+  zeroes.set_writes(true);
+  zeroes.set_step(1);
+  c_.add_access(task_, std::move(zeroes));
+  // The hash of each row says which slot it gets. The row keeps what was in that slot before.
+  v1::Access headers = all_rows();
+  headers.set_used_bytes(kHashRowBytes);
+  v1::Access slots = any_slots(row_count());
+  for (v1::Access* access : {&headers, &slots}) {
+    access->set_reads(true);
+    access->set_writes(true);
+    access->set_step(2);
+    c_.add_access(task_, *access);
+  }
+}
+
+void JoinBuild::tell_probe(ComponentId task, const v1::Count& found, bool marks) const {
+  v1::Access slots = any_slots(rows_at_a_place(*op_.inputs[1]));
+  slots.set_reads(true);
+  c_.add_access(task, std::move(slots));
+  // A chain has other rows, too. What is behind the keys is read where somebody needs it.
+  std::uint32_t keys_end = kHashRowBytes;
+  for (const HashJoin::Key& key : keys_) {
+    const RowField& field = *layout_.find(key.build);
+    keys_end = std::max({keys_end, field.offset + width_bytes(key.build->width()), field.null_offset + 1});
+  }
+  v1::Access rows = keys_.empty() ? unknown_access(kJoinRows, op_.id, layout_.size())
+                                  : random_access(kJoinRows, op_.id, layout_.size(), row_count(), found);
+  rows.set_reads(true);
+  rows.set_writes(marks);
+  rows.set_used_bytes(keys_end);
+  rows.set_at_least(true);
+  c_.add_access(task, std::move(rows));
 }
 
 }  // namespace tailor::weft

@@ -1,4 +1,5 @@
 // Limit: a counter that all workers share.
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/translator.h"
 

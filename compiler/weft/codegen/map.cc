@@ -1,4 +1,5 @@
 // Map: computes units from units.
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/expression_code.h"
 #include "compiler/weft/codegen/translator.h"
 

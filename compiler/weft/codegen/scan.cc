@@ -1,6 +1,7 @@
 // Scan: a loop over the rows of a morsel; columns are loaded where they are first needed.
 #include <llvm/IR/MDBuilder.h>
 
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/expression_code.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/scalar_code.h"
@@ -31,6 +32,7 @@ class ScanTranslator final : public Translator {
         [&](llvm::Value* begin, llvm::Value* end) {
           for (Source& source : sources) load_pointers(source);
           emit_for(c_, begin, end, [&](llvm::Value* row) { emit_row(scan, sources, row); });
+          for (std::size_t i = 0; i < sources.size(); ++i) tell_access(*table, *sources[i].column, loads_[i]);
         });
   }
 
@@ -46,6 +48,42 @@ class ScanTranslator final : public Translator {
     llvm::Value* heap;
     llvm::Value* nulls;
   };
+
+  // For which rows a column is loaded. Where other code decides it, nobody counts them.
+  enum class Loads : unsigned char { kNone, kAll, kPassing, kSome };
+
+  // Of a load that is generated now, by its block: that of each row, or that of each row which passes.
+  Loads loads_here() {
+    const llvm::BasicBlock* here = c_.ir().GetInsertBlock();
+    if (here == of_row_) return Loads::kAll;
+    return here == of_passing_ ? Loads::kPassing : Loads::kSome;
+  }
+
+  void tell_access(const Table& table, const Column& column, Loads loads) {
+    if (loads == Loads::kNone) return;
+    v1::Access access;
+    access.set_reads(true);
+    access.mutable_items()->set_fixed(table.rows);
+    if (loads == Loads::kAll) access.set_pattern(v1::ACCESS_SEQUENTIAL);
+    if (loads == Loads::kPassing) {
+      access.set_pattern(v1::ACCESS_CONDITIONAL);
+      access.mutable_accesses()->set_rows_of(op().id);
+    }
+    const std::string name = table.name + "." + column.name;
+    const auto tell = [&](const std::string& region, std::size_t item_bytes) {
+      access.set_region(region);
+      access.set_item_bytes(static_cast<std::uint32_t>(item_bytes));
+      c_.add_access(task_, access);
+    };
+    tell(name, element_size(column.storage));
+    if (column.nulls != nullptr) tell(name + " (nulls)", 1);
+    if (column.heap_bytes == 0) return;
+    // Texts have no one width, and who compares them may read their begin alone.
+    access.set_pattern(v1::ACCESS_UNKNOWN);
+    access.clear_items();
+    access.clear_accesses();
+    tell(name + " (texts)", 0);
+  }
 
   // Tables do not change while a query runs.
   llvm::Value* load_constant(llvm::Type* type, llvm::Value* place, const llvm::Twine& name = "") {
@@ -68,14 +106,23 @@ class ScanTranslator final : public Translator {
   }
 
   void emit_row(const Scan& scan, const std::vector<Source>& sources, llvm::Value* row) {
-    for (const Source& source : sources) {
-      c_.values().bind_lazy(source.iu, [this, source, row] {
+    of_row_ = c_.ir().GetInsertBlock();
+    of_passing_ = nullptr;
+    loads_.assign(sources.size(), Loads::kNone);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const Source& source = sources[i];
+      c_.values().bind_lazy(source.iu, [this, source, row, i] {
+        // Of code that is generated for several places, each loads it for some rows.
+        loads_[i] = loads_[i] == Loads::kNone ? loads_here() : Loads::kSome;
         SqlValue value;
         c_.run_task(task_, [&] { value = load_column(source, row); });
         return value;
       });
     }
-    emit_conjuncts(c_, scan.conjuncts, [&] { c_.consume(*this); });
+    emit_conjuncts(c_, scan.conjuncts, [&] {
+      of_passing_ = c_.ir().GetInsertBlock();
+      c_.consume(*this);
+    });
   }
 
   SqlValue load_column(const Source& source, llvm::Value* row) {
@@ -107,6 +154,9 @@ class ScanTranslator final : public Translator {
   }
 
   ComponentId task_ = 0;
+  const llvm::BasicBlock* of_row_ = nullptr;      // where code for each row begins
+  const llvm::BasicBlock* of_passing_ = nullptr;  // and that for each row which passes the conjuncts
+  std::vector<Loads> loads_;                      // of each column
 };
 
 }  // namespace

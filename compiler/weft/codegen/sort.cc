@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <tailor/agent.h>
 
+#include "compiler/weft/codegen/access_code.h"
+#include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/scalar_code.h"
 #include "compiler/weft/codegen/translator.h"
@@ -13,6 +15,9 @@ namespace {
 
 // Beyond this a heap of all rows to keep is no longer cheaper than sorting everything.
 constexpr std::uint64_t kLargestHeap = 65536;
+
+constexpr const char* kSortRows = "sort run";
+constexpr const char* kSortOrder = "sort order";
 
 class SortTranslator final : public Translator {
  public:
@@ -31,6 +36,7 @@ class SortTranslator final : public Translator {
     generate_less();
     c_.begin_pipeline("sort");
     c_.produce(input(0));
+    tell_sort();
     c_.end_pipeline({sort_step()});
     emit_scan();
   }
@@ -43,6 +49,7 @@ class SortTranslator final : public Translator {
                            : emit_append(c_, local, layout_.size());
     for (const RowField& field : layout_.fields()) store_field(c_, row, field, c_.values().get(field.iu));
     if (uses_heap()) c_.call("weft_rt_top_offer", ir.getVoidTy(), {local, less_});
+    tell_rows();
   }
 
   ComponentId task_of(std::uint32_t) const override { return sort_; }
@@ -53,8 +60,8 @@ class SortTranslator final : public Translator {
 
   void reserve_state() {
     std::uint32_t bytes = layout_.size();
-    RegionKind kind = c_.region("sort run", TAILOR_REGION_SORT_RUN, op().id, bytes);
-    RegionKind order = c_.region("sort order", TAILOR_REGION_SORT_RUN, op().id, sizeof(void*));
+    RegionKind kind = c_.region(kSortRows, TAILOR_REGION_SORT_RUN, op().id, bytes);
+    RegionKind order = c_.region(kSortOrder, TAILOR_REGION_SORT_RUN, op().id, sizeof(void*));
     sorted_ = c_.shared().add_object<SortedRows>(
         [order](std::byte* place, Frame& frame) { new (place) SortedRows(*frame.account, order); });
     if (uses_heap()) {
@@ -66,6 +73,43 @@ class SortTranslator final : public Translator {
       rows_ = c_.local().add_object<TupleBuffer>([kind, bytes](std::byte* place, Frame& frame) {
         new (place) TupleBuffer(*frame.account, kind, bytes);
       });
+    }
+  }
+
+  // Of a heap nobody knows which rows stay, and how they move in it.
+  void tell_rows() {
+    v1::Access rows =
+        uses_heap() ? unknown_access(kSortRows, op().id, layout_.size())
+                    : sequential_access(kSortRows, op().id, layout_.size(), rows_at_a_place(*op().inputs[0]));
+    rows.set_writes(true);
+    c_.add_access(sort_, std::move(rows));
+  }
+
+  // Pointers to all rows are written, and then moved. How many comparisons that takes, and of which rows, the
+  // rows decide.
+  void tell_sort() {
+    v1::Access pointers = sequential_access(kSortOrder, op().id, sizeof(void*),
+                                            uses_heap() ? v1::Count() : rows_of(*op().inputs[0]));
+    pointers.set_writes(true);
+    pointers.set_step(1);
+    c_.add_access(sort_, std::move(pointers));
+    v1::Access order = unknown_access(kSortOrder, op().id, sizeof(void*));
+    order.set_writes(true);
+    v1::Access rows = unknown_access(kSortRows, op().id, layout_.size());
+    for (v1::Access* access : {&order, &rows}) {
+      access->set_reads(true);
+      access->set_step(2);
+      c_.add_access(sort_, *access);
+    }
+  }
+
+  // Each consumer reads what it needs of a row.
+  void tell_scan() {
+    v1::Access order = sequential_access(kSortOrder, op().id, sizeof(void*), rows_of(op()));
+    v1::Access rows = unknown_access(kSortRows, op().id, layout_.size());
+    for (v1::Access* access : {&order, &rows}) {
+      access->set_reads(true);
+      c_.add_access(scan_, *access);
     }
   }
 
@@ -142,6 +186,7 @@ class SortTranslator final : public Translator {
         bind_row(c_, scan_, layout_, row);
         c_.consume(*this);
       });
+      tell_scan();
     });
   }
 

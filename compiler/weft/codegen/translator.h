@@ -6,10 +6,17 @@
 // to leaf.
 #pragma once
 
-#include "compiler/weft/codegen/compilation.h"
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 #include "compiler/weft/plan/operator.h"
+#include "proto/base/ids.h"
 
 namespace tailor::weft {
+
+class Compilation;
 
 class Translator {
  public:

@@ -1,5 +1,6 @@
 #include "compiler/weft/exec/compiled_query.h"
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -142,6 +143,22 @@ Result<const CompiledQuery*> CompiledQuery::without_tags() const {
 std::uint64_t CompiledQuery::tag(ComponentId operator_id, ComponentId task) const {
   if (settings_.tags == jit::TagStrategy::kNone) return 0;
   return tailor_tag(&ids_, operator_id, task);
+}
+
+void CompiledQuery::tell_rows(const std::vector<std::uint64_t>& rows) const {
+  if (ids_.id == 0) return;
+  std::lock_guard lock(told_mutex_);
+  if (rows == told_rows_) return;
+  v1::Plan plan = dictionary_.build({ids_.id, ids_.slot, ids_.generation});
+  for (v1::Component& op : *plan.mutable_levels(static_cast<int>(kOperatorLevel))->mutable_components()) {
+    if (op.kind() == kUnusedKind || op.id() >= rows.size()) continue;
+    v1::Attribute& counted = *op.add_attributes();
+    counted.set_key("actual_rows");
+    counted.set_number(static_cast<double>(rows[op.id()]));
+  }
+  const std::string bytes = plan.SerializeAsString();
+  // What the agent has no room for now is told after the next execution.
+  if (tailor_plan_load(ids_.id, bytes.data(), bytes.size()) != -ENOBUFS) told_rows_ = rows;
 }
 
 CompiledQuery::~CompiledQuery() {

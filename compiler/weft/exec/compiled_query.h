@@ -87,6 +87,10 @@ class CompiledQuery {
   std::uint32_t tag_strategy() const { return static_cast<std::uint32_t>(settings_.tags); }
   // 0 without tags. A task of 0 names the operator alone.
   std::uint64_t tag(ComponentId operator_id, ComponentId task) const;
+  // Tells the profiler how many rows each operator passed on in an execution, by operator id: the plan's
+  // attribute "actual_rows". The last execution counts. Costs a message if they are not what was told before.
+  // Any thread.
+  void tell_rows(const std::vector<std::uint64_t>& rows) const;
 
  private:
   CompiledQuery(QueryText text, const Database& database, jit::Jit& jit, const CompileSettings& settings)
@@ -116,6 +120,8 @@ class CompiledQuery {
   v1::Plan described_;  // for settings_.observer
   std::vector<ComponentId> task_operators_;
   PrepareTimes times_;
+  mutable std::mutex told_mutex_;
+  mutable std::vector<std::uint64_t> told_rows_;  // empty: none
   mutable std::mutex untagged_mutex_;
   mutable std::unique_ptr<CompiledQuery> untagged_;  // nullptr: nobody asked for it
   std::jthread compiling_;                           // the last member: it uses the others

@@ -107,6 +107,10 @@ class Execution {
     for (std::int64_t ns : cpu_ns_) outcome.cpu_ns += ns;
     tailor_execution_end(handle_, outcome.result.rows, failure_ ? failure_->message.c_str() : nullptr);
     if (failure_) return *std::move(failure_);
+    if (program_.counts_rows) {
+      WorkScope work(EngineWork::kRegister);
+      query_.tell_rows(outcome.operator_rows);
+    }
     return outcome;
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "compiler/weft/storage/tpch_loader.h"
 #include "compiler/weft/tool/query_library.h"
 #include "compiler/weft/tool/statement.h"
+#include "compiler/weft/workflow/workflow_library.h"
 
 namespace tailor::weft {
 namespace {
@@ -20,6 +22,7 @@ struct RawOptions {
   std::vector<int> tpch;
   std::vector<std::string> names;
   std::vector<std::string> labels;
+  std::vector<std::string> settings;
   int level = 2;
   CLI::Option* level_option = nullptr;
   bool tiered = false;
@@ -67,6 +70,9 @@ void add_options(CLI::App& app, CommandLine& out, RawOptions& raw) {
                  "label of the executions, key=value (user, database, application, trace_id, span_id ...)");
   app.add_flag("--instrument", out.instrument,
                "count cycles per operator in generated code; with --timing-json");
+  app.add_flag("--count-rows", out.count_rows,
+               "count the rows that each operator passes on: profiles have them beside the estimates. This "
+               "costs one addition a row");
   app.add_flag("--tiered", raw.tiered,
                "with --opt: run unoptimised code until the code of that level is ready");
   app.add_option(
@@ -77,6 +83,9 @@ void add_options(CLI::App& app, CommandLine& out, RawOptions& raw) {
       ->capture_default_str();
   app.add_flag("--no-lineage", raw.no_lineage,
                "generate code without lineage; calls that LLVM inserts then run without a tag");
+  app.add_option("--clang", out.workflow.clang,
+                 "clang that compiles the functions of a workflow (default: clang 19 where it is found)");
+  app.add_option("--set", raw.settings, "value of a constant of a workflow, name=number");
   app.add_flag("--perf-map", out.perf_map, "name generated code for perf in /tmp/perf-PID.map");
   app.add_option("--jitdump", out.jitdump,
                  "write names, times, code and IR lines for perf to jit-PID.dump in this folder");
@@ -87,6 +96,22 @@ void add_options(CLI::App& app, CommandLine& out, RawOptions& raw) {
   app.add_flag("--timing", out.timing, "print times to the error stream");
   app.add_option("--timing-json", out.timing_json,
                  "write times as JSON to this file (- for standard output)");
+}
+
+Status read_settings(const std::vector<std::string>& raw, CommandLine& out) {
+  for (const std::string& setting : raw) {
+    const std::size_t equals = setting.find('=');
+    std::int64_t value = 0;
+    const char* end = setting.data() + setting.size();
+    const bool named = equals != std::string::npos && equals > 0;
+    const auto read = named ? std::from_chars(setting.data() + equals + 1, end, value)
+                            : std::from_chars_result{end, std::errc::invalid_argument};
+    if (read.ec != std::errc() || read.ptr != end)
+      return invalid(
+          fmt::format("setting '{}' is not of the form name=number, with a whole number", setting));
+    out.workflow.settings[setting.substr(0, equals)] = value;
+  }
+  return Ok{};
 }
 
 jit::TagStrategy tags_named(const std::string& name) {
@@ -154,11 +179,22 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
       explain->add_flag("--levels", out.levels,
                         "also print pipelines, tasks, IR and machine code, side by side (--json: as JSON)");
   explain
-      ->add_flag(
-          "--analyze", raw.analyze,
-          "run the query, --repeat times, and print what tailord measured beside the estimates; 'explain "
-          "analyze' before a query's text does the same")
+      ->add_flag("--analyze", raw.analyze,
+                 "run the query or the workflow, --repeat times, and print what tailord measured beside the "
+                 "estimates; 'explain analyze' before a query's text does the same")
       ->excludes(levels);
+  explain->add_option("--workflow", out.workflow.file,
+                      "explain this workflow: a file, or one that comes with weft");
+  CLI::App* flow = app.add_subcommand(
+      "workflow", "run a workflow of user-defined functions; 'weft workflow compile' keeps it as bitcode");
+  flow->add_option(
+      "file", out.workflow.file,
+      fmt::format("the workflow's file, or one that comes with weft: {}", workflow::library_names()));
+  CLI::App* compile = flow->add_subcommand(
+      "compile", "write the workflow with its functions as bitcode, so that it runs without clang");
+  compile->add_option("file", out.workflow.file, "the workflow's file, or one that comes with weft")
+      ->required();
+  compile->add_option("--to", out.workflow.folder, "folder for what is written")->required();
   app.add_subcommand("help", "print this help");
   // CLI11 would print the help of the subcommand.
   bool help = argc > 1 && std::string_view(argv[1]) == "help";
@@ -181,6 +217,7 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
       return invalid(fmt::format("label '{}' is not of the form key=value", label));
     out.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
   }
+  if (Status status = read_settings(raw.settings, out); !status.ok()) return std::move(status).error();
   if (Status status = collect_queries(raw, out); !status.ok()) return std::move(status).error();
   if (load->parsed()) {
     out.command = CommandLine::Command::kLoadTpch;
@@ -189,13 +226,33 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
     out.csv.threads = out.threads;
     out.csv.directory = out.data;
     if (out.data.empty()) return invalid("load-csv needs --data FOLDER, where the table goes");
+  } else if (compile->parsed()) {
+    out.command = CommandLine::Command::kCompileWorkflow;
+    if (!out.workflow.settings.empty())
+      return invalid(
+          "--set is for running a workflow: what 'workflow compile' keeps has its constants as they are "
+          "written, and takes --set when it runs");
+  } else if (flow->parsed()) {
+    out.command = CommandLine::Command::kWorkflow;
+    if (out.workflow.file.empty())
+      return invalid("workflow needs a file, or the name of one that comes with weft: " +
+                     workflow::library_names());
+  } else if (explain->parsed() && !out.workflow.file.empty()) {
+    out.command =
+        raw.analyze ? CommandLine::Command::kAnalyzeWorkflow : CommandLine::Command::kExplainWorkflow;
+    if (out.levels && out.format != ResultFormat::kJson)
+      return invalid("explain --workflow --levels is given as JSON only: add --json");
   } else if (explain->parsed()) {
     out.command = raw.analyze ? CommandLine::Command::kExplainAnalyze : CommandLine::Command::kExplain;
     if (out.queries.empty())
-      return invalid("explain needs a query: --command TEXT, --file FILE, --query NAME or --tpch NUMBER");
+      return invalid(
+          "explain needs a query: --command TEXT, --file FILE, --query NAME or --tpch NUMBER (or --workflow "
+          "FILE)");
   } else if (!out.queries.empty()) {
     out.command = CommandLine::Command::kRun;
   }
+  if (out.workflow.file.empty() && !out.workflow.settings.empty())
+    return invalid("--set is for workflows: weft workflow FILE --set NAME=NUMBER");
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,13 +17,31 @@
 namespace tailor::weft {
 
 struct CommandLine {
-  enum class Command { kRun, kExplain, kExplainAnalyze, kLoadTpch, kLoadCsv, kShell };
+  enum class Command {
+    kRun,
+    kExplain,
+    kExplainAnalyze,
+    kLoadTpch,
+    kLoadCsv,
+    kShell,
+    kWorkflow,
+    kCompileWorkflow,
+    kExplainWorkflow,
+    kAnalyzeWorkflow
+  };
   Command command = Command::kShell;
   std::vector<std::pair<std::string, QueryText>> queries;  // name, text
 
   std::string data;  // directory with table files; empty: the TPC-H tables of `scale_factor`
   double scale_factor = 1;
   CsvOptions csv;  // load-csv
+  struct WorkflowOptions {
+    std::string file;                              // or the name of one that comes with weft
+    std::map<std::string, std::int64_t> settings;  // values of its constants
+    std::string clang;                             // empty: the one that is found
+    std::string folder;                            // where what is compiled goes
+  };
+  WorkflowOptions workflow;
   unsigned threads = 1;
   unsigned repeat = 1;
   unsigned concurrent = 1;
@@ -32,6 +51,7 @@ struct CommandLine {
   jit::TagStrategy tags = jit::TagStrategy::kR15;
   bool lineage = true;
   bool instrument = false;
+  bool count_rows = false;         // that operators pass on, also without explain analyze
   std::uint64_t memory_limit = 0;  // bytes
   std::vector<std::pair<std::string, std::string>> labels;
 

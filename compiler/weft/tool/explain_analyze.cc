@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "proto/base/errors.h"
-#include "proto/control/control_client.h"
 #include "proto/control/paths.h"
 
 namespace tailor::weft {
@@ -36,10 +35,24 @@ Status check_sampled(control::ControlClient& daemon) {
 
 }  // namespace
 
-Result<MeasuredPlan> explain_analyze(const CompiledQuery& query, const AnalyzeOptions& options) {
+Result<control::ControlClient> sampling_daemon() {
   auto daemon = control::ControlClient::connect_first(control::control_socket_places());
   if (!daemon.ok()) return in_context("explain analyze: ", daemon.error());
   if (Status sampled = check_sampled(*daemon); !sampled.ok()) return std::move(sampled).error();
+  return daemon;
+}
+
+Result<v1::ReportReply> report_on(control::ControlClient& daemon, const v1::ControlRequest& request) {
+  // Everything this process said of the executions is with the daemon before it is asked.
+  tailor_agent_barrier(kBarrierMs);
+  auto reply = daemon.ask(request, kReportMs);
+  if (!reply.ok()) return in_context("explain analyze: ", reply.error());
+  return reply->report();
+}
+
+Result<MeasuredPlan> explain_analyze(const CompiledQuery& query, const AnalyzeOptions& options) {
+  auto daemon = sampling_daemon();
+  if (!daemon.ok()) return std::move(daemon).error();
   v1::ControlRequest request;
   std::vector<std::uint64_t> rows(query.plan().operator_count + 1, 0);
   MeasuredPlan sums;
@@ -54,17 +67,15 @@ Result<MeasuredPlan> explain_analyze(const CompiledQuery& query, const AnalyzeOp
     sums.cpu_ns += outcome->cpu_ns;
     sums.result_rows = outcome->result.rows;
   }
-  // Everything this process said of the executions is with the daemon before it is asked.
-  tailor_agent_barrier(kBarrierMs);
-  auto reply = daemon->ask(request, kReportMs);
-  if (!reply.ok()) return in_context("explain analyze: ", reply.error());
+  auto reply = report_on(*daemon, request);
+  if (!reply.ok()) return std::move(reply).error();
   MeasuredPlan plan = describe_plan(query.plan(), rows);
   plan.executions = sums.executions;
   plan.wall_ns = sums.wall_ns;
   plan.cpu_ns = sums.cpu_ns;
   plan.result_rows = sums.result_rows;
-  if (reply->report().samples() == 0) return plan;
-  if (Status read = add_report(reply->report().json(), plan); !read.ok()) return std::move(read).error();
+  if (reply->samples() == 0) return plan;
+  if (Status read = add_report(reply->json(), plan); !read.ok()) return std::move(read).error();
   return plan;
 }
 

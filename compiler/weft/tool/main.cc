@@ -20,6 +20,8 @@
 #include "compiler/weft/tool/load.h"
 #include "compiler/weft/tool/run.h"
 #include "compiler/weft/tool/statement.h"
+#include "compiler/weft/tool/workflow_command.h"
+#include "compiler/weft/workflow/workflow_runtime.h"
 
 namespace {
 
@@ -39,14 +41,15 @@ int report(const Error& error) {
   return 1;
 }
 
-// Starts the profiling agent.
-void start_agent(tailor::jit::TagStrategy tags) {
+// Starts the profiling agent. `may_leave_out`: the executions of this process can do without their tags.
+void start_agent(tailor::jit::TagStrategy tags, bool may_leave_out) {
   tailor_agent_options options{};
   options.size = sizeof(options);
   options.engine_name = "weft";
   options.engine_version = TAILOR_VERSION;
   options.tag_strategy = static_cast<std::uint32_t>(tags);
   if (tailor_agent_start(&options) != 0) return;
+  if (may_leave_out) (void)tailor_execution_tag_strategy(0);  // we ask, from the first execution on
   tailor_thread_register("weft");
 }
 
@@ -102,14 +105,47 @@ Result<std::unique_ptr<tailor::jit::Jit>> make_jit() {
   WorkScope work(EngineWork::kCompile);
   auto jit = tailor::jit::Jit::create();
   if (!jit.ok()) return jit;
-  for (const RuntimeSymbol& symbol : runtime_symbols()) {
-    if (Status status = (*jit)->define(symbol.name, symbol.address); !status.ok())
-      return std::move(status).error();
+  for (const auto symbols : {runtime_symbols(), workflow::workflow_symbols()}) {
+    for (const RuntimeSymbol& symbol : symbols) {
+      if (Status status = (*jit)->define(symbol.name, symbol.address); !status.ok())
+        return std::move(status).error();
+    }
   }
   return jit;
 }
 
+// Needs no tables.
+int run_workflow_of(const CommandLine& command) {
+  if (command.command == CommandLine::Command::kCompileWorkflow) {
+    Status compiled = compile_workflow_command(command);
+    return compiled.ok() ? 0 : report(compiled.error());
+  }
+  if (command.command == CommandLine::Command::kExplainWorkflow && !command.levels) {
+    Status explained = explain_workflow_command(command);
+    return explained.ok() ? 0 : report(explained.error());
+  }
+  auto jit = make_jit();
+  if (!jit.ok()) return report(jit.error());
+  if (command.command == CommandLine::Command::kExplainWorkflow) {
+    Status explained = explain_workflow_levels(command, **jit);
+    return explained.ok() ? 0 : report(explained.error());
+  }
+  if (command.command == CommandLine::Command::kAnalyzeWorkflow) {
+    Status analysed = analyze_workflow_command(command, **jit, cancelled);
+    return analysed.ok() ? 0 : report(analysed.error());
+  }
+  auto names = CodeNames::make(command);
+  if (!names.ok()) return report(names.error());
+  Timings timings;
+  Status ran = run_workflow_command(command, **jit, *names, cancelled, timings);
+  if (!ran.ok()) return report(ran.error());
+  if (command.timing_json.empty()) return 0;
+  Status written = write_timings(command.timing_json, timings);
+  return written.ok() ? 0 : report(written.error());
+}
+
 int run(const CommandLine& command) {
+  if (!command.workflow.file.empty()) return run_workflow_of(command);
   if (command.command == CommandLine::Command::kLoadCsv) {
     Status imported = import_csv(command.csv);
     return imported.ok() ? 0 : report(imported.error());
@@ -142,7 +178,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   std::signal(SIGINT, cancel_query);
-  start_agent(command->tags);
+  start_agent(command->tags, command->workflow.file.empty());  // a workflow is compiled in one way alone
   int code = 0;
   {
     WorkScope session(EngineWork::kSession);  // what has no scope of its own: tables and queries going away

@@ -190,7 +190,7 @@ Status run_query(const CommandLine& command, const std::string& name, const Quer
   settings.tags = command.tags;
   settings.lineage = command.lineage;
   settings.instrument = command.instrument && !analyze;
-  settings.count_rows = analyze;
+  settings.count_rows = analyze || command.count_rows;
   if (explain && command.levels) return explain_levels(command, statement.sql, context, settings);
   if (context.names.wanted()) settings.observer = &context.names;
   double cpu_ms = thread_cpu_ms();

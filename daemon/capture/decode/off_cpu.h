@@ -6,7 +6,7 @@
 // sample waits until its thread comes back, and leaves then with the time it was away as its weight. It keeps
 // where the thread was and gets the time of the return: the thread returns to the same place, and the order
 // of events stays that of time. Its `wait` says why it was away: it was taken off the CPU though it could
-// have gone on, or it blocked in kernel code that its chain names (wait_functions.h).
+// have gone on, or it blocked in kernel code that its chain names (wait_names.h).
 //
 // A tag in a memory slot is none of perf's registers: a BPF program tells it by a sample of the same source
 // that has nothing but the slot's place among the registers, and those of the engine's own number for the

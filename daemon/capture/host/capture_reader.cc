@@ -19,7 +19,7 @@ constexpr std::uint64_t kProcessEnded = 0xFFFFFFFF;  // in place of a ring's num
 // A record is stamped before it is published; a virtual CPU can be stopped in between.
 constexpr TimeNs kPublishDelay = 10'000'000;
 // Where nothing comes: what comes wakes the thread. The time up to which all is known stands still meanwhile,
-// and whoever waits for that hurries.
+// and a thread that waits for that hurries.
 constexpr std::chrono::milliseconds kIdleInterval{1000};
 // Where nobody is sampled. A recording that is added wakes the thread.
 constexpr std::chrono::milliseconds kEmptyInterval{5000};

@@ -64,7 +64,7 @@ Result<Selection> select_usable_events(os::Os& os, std::vector<std::string> name
     auto selection = select_events(best, hz, pmu);
     if (!selection) return selection.error();
     auto opened = open_on_ourselves(os, selection->events);
-    // Where the timer is the best there is, whoever opens it tells what is wrong.
+    // Where the timer is the best there is, its opener tells what is wrong.
     if (!opened && selection->events.front().mechanism != Mechanism::kTimer) {
       std::ranges::replace(names, "auto", "cpu-clock");
       reason = fmt::format("cpu-clock, because {} cannot be opened: {}", selection->events.front().name,

@@ -87,7 +87,7 @@ class KernelWatch : public Recording {
   const std::vector<std::string>& notes() const override { return rings_->notes(); }
   std::size_t ring_count() const override { return rings_->ring_count(); }
   void number_rings(RingIndex first) override { rings_->number_rings(first); }
-  bool set_seldom_read(bool) override { return true; }  // each record wakes whoever reads
+  bool set_seldom_read(bool) override { return true; }  // each record wakes the reader
   bool set_enabled(bool) override { return true; }
   int poll_fd(std::size_t index) const override { return rings_->poll_fd(index); }
   int next_poll_fd(std::size_t index) override { return rings_->next_poll_fd(index); }

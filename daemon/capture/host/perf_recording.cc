@@ -78,7 +78,7 @@ bool PerfRecording::user_mode_only() const {
   return false;
 }
 
-// As records of the first ring in our clock, so that whoever decodes or replays the rings knows them too.
+// As records of the first ring in our clock, so that a decoder or a replay of the rings knows them too.
 void PerfRecording::tell_wait_functions() {
   const bool wanted = std::ranges::any_of(
       options_.events, [](const EventSpec& spec) { return spec.unit == profile::Unit::kNsOffCpu; });

@@ -31,7 +31,7 @@ struct CaptureCounts {
   std::vector<CountedTime> times;      // of the sources whose events count in the CPU
 };
 
-// Owned by one thread at a time: made by whoever asks for a recording, then handed to the reader.
+// Owned by one thread at a time: made by the thread that asks for a recording, then handed to the reader.
 class Recording {
  public:
   virtual ~Recording() = default;

@@ -115,7 +115,7 @@ class Selector {
     return add_event(name);
   }
 
-  // Time off the CPU is shown beside the time on it, whoever measures that.
+  // Time off the CPU is shown beside the time on it, however that is measured.
   Status complete() {
     if (!selection.context_switches || std::ranges::any_of(selection.events, &Selector::is_on_cpu))
       return Ok{};

@@ -55,6 +55,7 @@ inline nlohmann::ordered_json accounting_json(const Accounting& account) {
   out["messages_rejected"] = total.messages_rejected;
   out["codes_without_plan"] = total.codes_without_plan;
   out["messages_dropped"] = total.agent_dropped;
+  out["messages_unsent"] = total.agent_unsent;
   return out;
 }
 

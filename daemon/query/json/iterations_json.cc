@@ -26,6 +26,7 @@ Json json_of(const Profile& profile, const Selection& selection, const std::vect
                    {"name", loop.name},
                    {"found_by", loop.marked ? "marks" : "samples"},
                    {"spread", loop.spread()},
+                   {"median_ns", loop.median_ns()},
                    {"iterations", std::move(iterations)}});
   }
   return {{"loops", std::move(out)},

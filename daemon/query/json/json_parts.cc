@@ -18,6 +18,10 @@ void add_cost(Json& out, const Share95& cost) {
     out["cpu_ns"] = cost.amount.cpu;
     out["threads"] = *threads;
   }
+  if (cost.skew) {
+    out["skew"] = cost.skew->value();
+    out["skew_low"] = cost.skew->low();
+  }
 }
 
 Json cost_json(const Share95& cost) {

@@ -25,15 +25,17 @@ Json drawn_json(const DrawnSum& drawn) {
 }
 
 Json elapsed_json(const ElapsedSum& sum) {
-  return {{"executions", sum.executions},
-          {"too_short", sum.too_short},
-          {"not_drawn", sum.not_drawn},
-          {"ns", sum.elapsed_ns},
-          {"worked_ns", sum.worked_ns},
-          {"idle_ns", sum.idle_ns()},
-          {"idle_share", sum.elapsed_ns > 0 ? sum.idle_ns() / sum.elapsed_ns : 0},
-          {"cpu_ns", sum.cpu_ns},
-          {"outside", {{"samples", sum.outside.samples}, {"cpu_ns", sum.outside.weight}}}};
+  Json out = {{"executions", sum.executions},
+              {"too_short", sum.too_short},
+              {"not_drawn", sum.not_drawn},
+              {"ns", sum.elapsed_ns},
+              {"worked_ns", sum.worked_ns},
+              {"idle_ns", sum.idle_ns()},
+              {"idle_share", sum.elapsed_ns > 0 ? sum.idle_ns() / sum.elapsed_ns : 0},
+              {"cpu_ns", sum.cpu_ns},
+              {"outside", {{"samples", sum.outside.samples}, {"cpu_ns", sum.outside.weight}}}};
+  if (sum.added_up > 0) out["added_up"] = sum.added_up;
+  return out;
 }
 
 Json waits_json(const WaitRow& row) {
@@ -129,6 +131,7 @@ Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart&
               {"plan_key", plan_key(part.process, part.plan)},
               {"name", part.name},
               {"executions", part.executions}};
+  if (part.executions_without_sample) out["executions_without_sample"] = *part.executions_without_sample;
   if (const auto p = profile.processes().find(part.process); p != profile.processes().end()) {
     out["cgroup"] = p->second.cgroup;
   }
@@ -167,6 +170,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
   out["samples"] = report.total.samples;
   out["weight"] = report.total.weight;
   out["effective_samples"] = report.effective_samples;
+  if (!report.spread.all_drawn()) out["sample_worth"] = scale_of(report).sample_worth();
   if (report.elapsed) out["elapsed"] = elapsed_json(*report.elapsed);
   out["shares_in_plans_of"] = report.base == Base::kPlan ? "plan" : "everything";
   out["marks_lost"] = {{"records", report.accounting.total.log_lost},
@@ -175,7 +179,9 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
   out["unregistered_code"] = Json::array();
   for (const UnregisteredCode& code : report.unregistered)
     out["unregistered_code"].push_back(unregistered_json(code));
-  out["interval"] = "95 % Wilson score interval on effective_samples";
+  out["interval"] = report.spread.all_drawn()
+                        ? "95 % Wilson score interval on effective_samples"
+                        : "95 % Wilson score interval by how much the sampled executions differ";
   out["operators"] = cost_json(report.operators);
   out["engine_components"] = cost_json(report.components);
   out["unattributed"] = cost_json(report.unattributed);

@@ -24,7 +24,7 @@ struct StoreDamage {
   void add(const store::ReadReport& part, const store::SaidLoss& said);
 };
 
-// Is told these sentences by whoever reads a profile, where there are some; by any thread.
+// Is told these sentences by a reader of a profile, where there are some; by any thread.
 using OnDamage = std::function<void(const std::string& text)>;
 
 // Whether samples are missing, or may be: figures of such a profile are no measure of anything else.

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "daemon/profile/added_runs.h"
+#include "daemon/profile/blockers.h"
 
 namespace tailor::query {
 
@@ -131,6 +132,7 @@ void ExecutionTable::add(const profile::ExecutionRecord& execution) {
   if (!again) recent = number_of(process, execution.handle);
   rows_[recent] = row;
   note_added(recent, execution);
+  note_blockers(recent, execution);
 }
 
 void ExecutionTable::note_added(std::uint32_t row, const profile::ExecutionRecord& execution) {
@@ -141,6 +143,19 @@ void ExecutionTable::note_added(std::uint32_t row, const profile::ExecutionRecor
   if (execution.added == nullptr) return;
   added_bytes_ += kNodeBytes + profile::bytes_of(*execution.added);
   added_[row] = execution.added;
+}
+
+void ExecutionTable::note_blockers(std::uint32_t row, const profile::ExecutionRecord& execution) {
+  const auto bytes = [](const profile::Blockers& blockers) {
+    return kNodeBytes + sizeof blockers + blockers.seen.size() * sizeof(profile::Blocker);
+  };
+  if (const auto known = blockers_.find(row); known != blockers_.end()) {
+    blockers_bytes_ -= bytes(*known->second);
+    blockers_.erase(known);
+  }
+  if (execution.blockers == nullptr) return;
+  blockers_bytes_ += bytes(*execution.blockers);
+  blockers_[row] = execution.blockers;
 }
 
 // The row of it: a new one where there is none.
@@ -173,7 +188,7 @@ void ExecutionTable::sort() {
 
 std::size_t ExecutionTable::bytes() const {
   return rows_.size() * (sizeof(Row) + sizeof(std::uint32_t)) + slots_.size() * sizeof(std::uint32_t) +
-         rest_bytes_ + added_bytes_ + processes_.size() * 128;
+         rest_bytes_ + added_bytes_ + blockers_bytes_ + processes_.size() * 128;
 }
 
 bool ExecutionTable::has_not_drawn() const {
@@ -206,6 +221,7 @@ profile::ExecutionRecord ExecutionTable::record(std::uint32_t number) const {
   out.error = rest.error;
   out.labels = rest.labels;
   if (const auto added = added_.find(number); added != added_.end()) out.added = added->second;
+  if (const auto held = blockers_.find(number); held != blockers_.end()) out.blockers = held->second;
   return out;
 }
 
@@ -240,6 +256,17 @@ ExecutionTable::ByIdentity ExecutionTable::with_ids(const std::set<ExecutionId>&
   ByIdentity found;
   for (const auto& [key, row] : first) found.emplace(key, record(row));
   return found;
+}
+
+void ExecutionTable::visit(const std::function<void(const Brief&)>& use) const {
+  auto added = added_.begin();  // by row, as the loop goes
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    const Row& row = rows_[i];
+    const Rest& rest = *rests_[row.rest];
+    Brief brief{processes_[row.process], row.handle, rest.plan, rest.drawn, 1};
+    if (added != added_.end() && added->first == i) brief.runs = (added++)->second->runs;
+    use(brief);
+  }
 }
 
 std::optional<PlanId> ExecutionTable::plan_of(ProcessId process, ExecutionHandle handle) const {

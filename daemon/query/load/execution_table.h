@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -21,7 +22,7 @@
 
 namespace tailor::query {
 
-// Filled, then sorted, then asked. Records are made anew for whoever asks.
+// Filled, then sorted, then asked. Records are made anew for each question.
 class ExecutionTable {
  public:
   ExecutionTable();
@@ -48,6 +49,16 @@ class ExecutionTable {
   // Those with these identities: of each and each user the one whose process was heard of first.
   using ByIdentity = std::map<std::pair<ExecutionId, std::optional<std::uint32_t>>, profile::ExecutionRecord>;
   ByIdentity with_ids(const std::set<ExecutionId>& ids) const;
+  // Of an execution, without a record of it.
+  struct Brief {
+    ProcessId process;
+    ExecutionHandle handle = 0;
+    PlanId plan = 0;
+    bool drawn = true;
+    std::uint64_t runs = 1;  // profile::runs_of()
+  };
+  // All of them, in any order: cheaper than records where there are millions.
+  void visit(const std::function<void(const Brief&)>& use) const;
   // Of the execution; nothing where there is none.
   std::optional<PlanId> plan_of(ProcessId process, ExecutionHandle handle) const;
 
@@ -141,6 +152,7 @@ class ExecutionTable {
   std::optional<std::uint32_t> row_of(ProcessId process, ExecutionHandle handle) const;
   profile::ExecutionRecord record(std::uint32_t row) const;
   void note_added(std::uint32_t row, const profile::ExecutionRecord& execution);
+  void note_blockers(std::uint32_t row, const profile::ExecutionRecord& execution);
   std::uint32_t number_of(std::uint32_t process, ExecutionHandle handle);
   std::uint32_t process_number(ProcessId process);
   std::uint32_t rest_number(const profile::ExecutionRecord& execution);
@@ -162,6 +174,9 @@ class ExecutionTable {
   // By row: of the few executions that stand for several runs.
   std::map<std::uint32_t, std::shared_ptr<const profile::AddedRuns>> added_;
   std::size_t added_bytes_ = 0;
+  // By row: of the few executions that others held up.
+  std::map<std::uint32_t, std::shared_ptr<const profile::Blockers>> blockers_;
+  std::size_t blockers_bytes_ = 0;
   mutable std::mutex mutex_;  // guards:
   mutable std::map<std::uint32_t, profile::ExecutionRecord> made_;
 };

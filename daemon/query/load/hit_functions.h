@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/profile/sink.h"
+#include "daemon/profile/ignoring_sink.h"
 #include "daemon/query/code/code_timelines.h"
 #include "daemon/query/symbols/symbol_cache.h"
 #include "daemon/query/symbols/symbols.h"
@@ -48,9 +48,9 @@ profile::FileNames names_of_kernel(const profile::RecordingInfo& info,
                                    const std::unordered_set<std::uint64_t>& addresses,
                                    const KernelAt& at = {});
 
-// Hears a recording beside whoever keeps it. One thread. Bounded: of what exceeds the limits nothing is
+// Hears a recording beside its keeper. One thread. Bounded: of what exceeds the limits nothing is
 // noted, and a report looks for the names itself.
-class HitFunctions : public profile::ProfileSink {
+class HitFunctions : public profile::IgnoringSink {
  public:
   explicit HitFunctions(KernelAt kernel_at = {}) : kernel_at_(std::move(kernel_at)) {}
 
@@ -62,14 +62,6 @@ class HitFunctions : public profile::ProfileSink {
     timelines_.on_code_unload(process, time, code);
   }
   void on_samples(std::span<const profile::SampleRecord> samples) override;
-  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
-  void on_component(ProcessId, std::uint32_t, const std::string&) override {}
-  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
-  void on_plan(ProcessId, TimeNs, const v1::Plan&) override {}
-  void on_execution(const profile::ExecutionRecord&) override {}
-  void on_activity(std::span<const profile::ActivityRecord>) override {}
-  void on_accounting(const profile::Accounting&) override {}
-  void on_watermark(TimeNs) override {}
 
   // Reads the files, and the symbols of the kernel that runs here as far as it is that of the recording. A
   // file that cannot be read is left out; one without names of the functions that were hit has none.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "daemon/profile/accounting.h"
+#include "daemon/profile/blockers.h"
 #include "daemon/profile/tee_sink.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/store_directory.h"
@@ -318,6 +320,15 @@ void RecordingChain::on_execution(const profile::ExecutionRecord& execution) {
   to.begin = link_->time(execution.begin);
   to.end = link_->time(execution.end);
   to.heard = link_->time(execution.heard);
+  if (execution.blockers != nullptr) {
+    auto blockers = std::make_shared<profile::Blockers>(*execution.blockers);
+    for (profile::Blocker& each : blockers->seen) {
+      each.process = link_->process(each.process);
+      each.from = link_->time(each.from);
+      each.to = link_->time(each.to);
+    }
+    to.blockers = std::move(blockers);
+  }
   to_.on_execution(to);
 }
 

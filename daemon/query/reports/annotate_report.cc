@@ -218,7 +218,7 @@ Result<AnnotateReport> annotate_report(const Profile& profile, const Selection& 
                         part.plan,
                         part.name,
                         model.level_name(model.level_count() - 1),
-                        annotate(model, part.process, *text, sums, {scale, Scale(part.own)}),
+                        annotate(model, part.process, *text, sums, {scale, scale_of_own(part)}),
                         {},
                         {}};
   report.machine_code =

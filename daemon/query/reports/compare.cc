@@ -88,7 +88,7 @@ Comparison compare(PlanReport a, PlanReport b) {
   out.rest = {{"components", "engine components", a.components, b.components},
               {"unattributed", "unattributed", a.unattributed, b.unattributed}};
   // Further plans in a selection are no part of the comparison, but of the whole.
-  const Scale of_a(a.total), of_b(b.total);
+  const Scale of_a = scale_of(a), of_b = scale_of(b);
   auto other = [](const PlanReport& report) {
     Amount sum;
     for (std::size_t i = 1; i < report.plans.size(); ++i) {

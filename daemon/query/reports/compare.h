@@ -35,13 +35,19 @@ struct ComparedRest {
 
 struct Comparison {
   PlanReport a, b;  // their first plan is what is compared
-  // Of the plans that are compared, with samples or without: what costs of one execution are parts of.
-  // compare() knows those with samples only; 0: none is known.
+  // Of the plans that are compared, with samples or without: what costs of one execution are parts of. Where
+  // a share of the executions is sampled, those of the share. compare() knows those with samples only; 0:
+  // none is known.
   std::uint64_t executions_a = 0, executions_b = 0;
   bool same_plan = false;  // the trees of operators are the same
-  // Whether the plans are the same, and how sure costs are. False only where sums are compared
-  // (serve/compare_sums.h), and some of them are of an older program, of several plans or of none.
-  bool plans_known = true, intervals_known = true;
+  // False only where sums are compared (serve/compare_sums.h). Whether the plans are the same: not known
+  // where sums are of an older program, of several plans or of none. How sure costs are: not known of an
+  // older program, nor where a share of the executions is sampled. What of the costs is in kernel mode or
+  // inferred: not known of an older program.
+  bool plans_known = true, intervals_known = true, details_known = true;
+  // False where an execution that is compared stands for runs that were added up, and nobody knows how many:
+  // then what one run costs is not known.
+  bool runs_known = true;
   std::vector<ComparedOperator> operators;  // in the order of a's tree; what is new after it
   std::vector<ComparedRest> rest;           // with `operators` everything of both sides
 };

@@ -9,6 +9,7 @@
 #include "daemon/query/sums/flame_functions.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/sums/owners.h"
+#include "daemon/query/time/no_sample.h"
 
 namespace tailor::query {
 namespace {
@@ -270,7 +271,7 @@ Result<std::vector<FlameLevel>> parse_flame_order(std::string_view text) {
 Result<FlameReport> flame_report(const Profile& profile, const Selection& selection,
                                  std::vector<FlameLevel> order) {
   const auto source = selection.source ? selection.source : default_source(profile, selection);
-  if (!source) return not_found("no sample in this selection");
+  if (!source) return no_sample(profile, selection);
   FlameReport report;
   report.source = profile.source(*source);
   report.order = std::move(order);
@@ -279,11 +280,28 @@ Result<FlameReport> flame_report(const Profile& profile, const Selection& select
   return finish(std::move(report), tree);
 }
 
+Result<FlameReport> flame_report(const ElapsedTime& time, std::vector<FlameLevel> order) {
+  auto report = flame_report(time.profile, time.selection, std::move(order));
+  if (!report) return report;
+  report->elapsed = true;
+  FlameNode idle;
+  idle.kind = "idle";
+  idle.name = "no thread worked";
+  idle.weight = time.sum.idle_ns();
+  if (!(idle.weight > 0)) return report;
+  report->root.weight += idle.weight;
+  std::vector<FlameNode>& nodes = report->root.children;
+  const auto place =
+      std::ranges::find_if(nodes, [&](const FlameNode& each) { return each.weight < idle.weight; });
+  nodes.insert(place, std::move(idle));
+  return report;
+}
+
 Result<FlameReport> flame_report_with_functions(const Profile& profile, const Selection& selection,
                                                 std::vector<FlameLevel> order,
                                                 const std::function<bool(const TimedSample&)>& keep) {
   const auto source = selection.source ? selection.source : default_source(profile, selection);
-  if (!source) return not_found("no sample in this selection");
+  if (!source) return no_sample(profile, selection);
   FlameReport report;
   report.source = profile.source(*source);
   report.order = std::move(order);

@@ -10,6 +10,7 @@
 
 #include "daemon/query/load/profile.h"
 #include "daemon/query/sums/costs.h"
+#include "daemon/query/time/elapsed_time.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
@@ -30,9 +31,10 @@ bool has_functions(const std::vector<FlameLevel>& order);
 
 struct FlameNode {
   // As of keys.h; of a line "line:<plan_key>:<number>", of a function "function:<file>:<name>", of an address
-  // "address:<path or pid>:<hexadecimal>"; "" of the root and of "rest".
+  // "address:<path or pid>:<hexadecimal>"; "" of the root, of "rest" and of "idle".
   std::string key;
-  std::string kind;                 // "all", a level's key, "rest", "component", "unattributed"
+  // "all", a level's key, "rest", "component", "unattributed"; "idle": no thread worked, of elapsed time.
+  std::string kind;
   std::string name;                 // may be hostile
   std::uint32_t id = 0;             // within its plan and level
   double samples = 0, weight = 0;   // with that of its children; the difference is known up to here only
@@ -43,11 +45,14 @@ struct FlameReport {
   profile::Source source;
   std::vector<FlameLevel> order;
   FlameNode root;
+  bool elapsed = false;  // weights are parts of elapsed time; the root has all of it
 };
 
 // Fails if the selection has no samples of its source. `order` names no functions and no addresses.
 Result<FlameReport> flame_report(const Profile& profile, const Selection& selection,
                                  std::vector<FlameLevel> order);
+// The same of elapsed time.
+Result<FlameReport> flame_report(const ElapsedTime& time, std::vector<FlameLevel> order);
 // With functions or addresses in `order`. `profile` must have been loaded with LoadOptions::keep_samples and
 // LoadOptions::functions. Of its samples those count that `keep` lets through; empty: all.
 Result<FlameReport> flame_report_with_functions(const Profile& profile, const Selection& selection,

@@ -142,7 +142,7 @@ Result<FunctionReport> function_report(const Profile& profile, const Selection& 
     samples += static_cast<double>(cell.samples);
     if (profile.functions().nodes[key.node].caller != 0) with_chain += static_cast<double>(cell.samples);
   }
-  const Scale scale(report.summary.total);
+  const Scale scale = scale_of(report.summary);
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const Cost2& cost = sums.functions()[i];
     if (cost.total.weight == 0) continue;

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/terms.h"
+#include "daemon/query/time/no_sample.h"
 
 namespace tailor::query {
 namespace {
@@ -107,10 +110,14 @@ Result<MemoryReport> memory_report(const Profile& profile, const Selection& sele
   if (!source) return source.error();
   const auto totals = totals_by_source(profile, selection);
   const auto total = totals.find(*source);
-  if (total == totals.end()) return not_found("no sample in this selection");
+  if (total == totals.end()) return no_sample(profile, selection);
   MemoryReport report;
   report.source = profile.source(*source);
   report.total = total->second;
+  // Intervals follow from the squares.
+  const double worth = sample_worth(profile, selection, *source);
+  report.total.weight_squares =
+      worth > 0 ? report.total.weight_squares / worth : std::numeric_limits<double>::infinity();
   std::map<RowKey, RowSum> sums;
   for_each_cost(profile, selection, *source, [&](const Cost& cost) {
     count(report, cost.key, cost.cell);

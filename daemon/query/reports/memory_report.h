@@ -29,7 +29,9 @@ struct MemoryRow {
 // was found.
 struct MemoryReport {
   profile::Source source;
-  Cell total;                        // all samples of the selection, with an address or not
+  // All samples of the selection, with an address or not. Squares of weights are greater where only a share
+  // of the executions is sampled, so that intervals are right.
+  Cell total;
   double user_samples = 0;           // in user mode: those that could have an operand
   double generated_samples = 0;      // of these, in generated code, whose bytes are known
   double lost = 0;                   // of these, without an address

@@ -3,15 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
-#include "daemon/query/load/damage.h"
 #include "daemon/query/reports/no_such.h"
+#include "daemon/query/reports/row_skews.h"
+#include "daemon/query/reports/row_spreads.h"
 #include "daemon/query/sums/drawn_total.h"
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/sums/owners.h"
+#include "daemon/query/sums/without_sample.h"
+#include "daemon/query/time/no_sample.h"
 #include "daemon/query/time/pauses.h"
 #include "daemon/query/time/rates.h"
+#include "proto/base/errors.h"
 
 namespace tailor::query {
 namespace {
@@ -33,9 +40,13 @@ struct PlanSums {
   std::set<ExecutionHandle> executions;
   std::map<ComponentId, Amount> operators;
   std::map<std::uint32_t, std::map<ComponentId, Amount>> tasks;  // by pipeline
+  // Of elapsed time.
+  std::map<ComponentId, SkewSum> operator_skews;
+  std::map<std::uint32_t, SkewSum> pipeline_skews;
 };
 
 struct Sums {
+  const WorkByCell* work = nullptr;
   Amount all, operators, components, unattributed;
   std::map<PlanKey, PlanSums> plans;
   std::map<InProcess<std::uint32_t>, Amount> component_rows;
@@ -47,15 +58,16 @@ bool is_shared(const Owners& owners) {
   return owners.size() > 1;
 }
 
-void add_tasks(const Cost& cost, PlanSums& plan) {
+void add_tasks(const Cost& cost, std::span<const ThreadWork> work, PlanSums& plan) {
   static const Owners unknown = {{kNoComponent, 1.0}};
   const LevelIndex level = task_level(*cost.plan);
   const Owners& tasks = level < cost.lineage->size() ? (*cost.lineage)[level] : unknown;
   for (const Share& task : tasks) {
     // A task that is part of one pipeline only says which; else the thread's log does.
     const std::uint32_t own = task.id == kNoComponent ? 0 : cost.plan->pipeline_of(level, task.id);
-    plan.tasks[own != 0 ? own : cost.key.pipeline][task.id].add(cost.cell, cost.key, task.part,
-                                                                is_shared(tasks));
+    const std::uint32_t pipeline = own != 0 ? own : cost.key.pipeline;
+    plan.tasks[pipeline][task.id].add(cost.cell, cost.key, task.part, is_shared(tasks));
+    if (!work.empty()) add_work(work, task.part, plan.pipeline_skews[pipeline]);
   }
 }
 
@@ -94,6 +106,7 @@ void add_plan_cost(const Cost& cost, Sums& sums) {
   plan.all.add(cost.cell, cost.key, 1, is_shared(operators));
   add_cell(cost.cell, plan.own);
   if (cost.key.execution != 0) plan.executions.insert(cost.key.execution);
+  const std::span<const ThreadWork> work = work_of(sums.work, cost);
   for (const Share& owner : operators) {
     if (owner.id == kNoComponent) {
       add_unattributed(cost, owner.part, sums);
@@ -102,8 +115,9 @@ void add_plan_cost(const Cost& cost, Sums& sums) {
     }
     plan.operators[owner.id].add(cost.cell, cost.key, owner.part, is_shared(operators));
     sums.operators.add(cost.cell, cost.key, owner.part, is_shared(operators));
+    if (!work.empty()) add_work(work, owner.part, plan.operator_skews[owner.id]);
   }
-  add_tasks(cost, plan);
+  add_tasks(cost, work, plan);
 }
 
 void add_component(const Profile& profile, const Cost& cost, Sums& sums) {
@@ -120,8 +134,10 @@ void add_nobodys(const Profile& profile, const Cost& cost, Sums& sums) {
   if (PlanSums* plan = plan_worked_for(profile, cost.key, sums)) add_reason(cost, 1, plan->unattributed);
 }
 
-Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source) {
+Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source,
+            const WorkByCell* work) {
   Sums sums;
+  sums.work = work;
   for_each_cost(profile, selection, source, [&](const Cost& cost) {
     const bool shared = cost.what == Cost::Class::kPlan && is_shared(cost.lineage->front());
     sums.all.add(cost.cell, cost.key, 1, shared);
@@ -162,7 +178,21 @@ ComponentRow component_row(const PlanModel& model, LevelIndex level, ComponentId
   return row;
 }
 
-std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale) {
+// Of a row of everything, or of a plan in it; nothing where all executions are drawn. Those of a plan may be,
+// and not those of the plans that it is united with (same_plans.h).
+template <typename Spreads, typename Key>
+std::optional<RowSpread> spread_of(const WholeSpread& everything, const Spreads& spreads, const Key& key) {
+  if (everything.all_drawn()) return std::nullopt;
+  const auto found = spreads.find(key);
+  return found == spreads.end() ? RowSpread{} : found->second;
+}
+
+std::optional<RowSpread> spread_of(const WholeSpread& everything, const RowSpread& row) {
+  return everything.all_drawn() ? std::nullopt : std::optional(row);
+}
+
+std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale,
+                                       const WholeSpread& everything, const PlanSpreads& spreads) {
   std::vector<OperatorRow> rows;
   std::set<ComponentId> drawn;
   auto add = [&](const PlanModel::TreeNode& node) {
@@ -170,7 +200,9 @@ std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale)
     // A number that the engine left out is no operator.
     if (it == sums.operators.end() && sums.model->component(0, node.id) == nullptr) return;
     const Amount amount = it == sums.operators.end() ? Amount{} : it->second;
-    rows.push_back({component_row(*sums.model, 0, node.id, scale(amount)), node.depth, node.last});
+    const Share95 cost = scale(amount, spread_of(everything, spreads.operators, node.id));
+    rows.push_back({component_row(*sums.model, 0, node.id, cost), node.depth, node.last});
+    rows.back().cost.skew = skew_in(sums.operator_skews, node.id);
     drawn.insert(node.id);
   };
   for (const PlanModel::TreeNode& node : sums.model->tree()) add(node);
@@ -189,6 +221,7 @@ PipelineRow pipeline_row(const PlanSums& sums, std::uint32_t id, const v1::Pipel
   Amount all;
   for (const auto& [task, amount] : rest) all.add(amount);
   row.cost = scale(all);
+  row.cost.skew = skew_in(sums.pipeline_skews, id);
   const LevelIndex level = task_level(*sums.model);
   if (description != nullptr) {
     row.name = description->name();
@@ -218,49 +251,69 @@ std::vector<PipelineRow> pipeline_rows(const PlanSums& sums, const Scale& scale)
   return rows;
 }
 
-std::vector<NamedRow> named_rows(const Rows& sums, const Scale& scale) {
+// `spreads`: NULL: nothing is known of these rows.
+std::vector<NamedRow> named_rows(const Rows& sums, const Scale& scale, const WholeSpread& everything,
+                                 const std::map<std::string_view, RowSpread>* spreads) {
   std::vector<NamedRow> rows;
   for (const auto& [key, row] : sums) {
-    rows.push_back({{}, std::string(key), std::string(row.first), scale(row.second), unattributed_key(key)});
+    const auto spread = spreads == nullptr ? std::nullopt : spread_of(everything, *spreads, key);
+    rows.push_back(
+        {{}, std::string(key), std::string(row.first), scale(row.second, spread), unattributed_key(key)});
   }
   most_expensive_first(rows);
   return rows;
 }
 
 PlanPart plan_part(const Profile& profile, const PlanKey& key, const PlanSums& sums, const Scale& whole,
-                   const PlanReport& report) {
+                   const RowSpreads& of_all, const PlanReport& report) {
+  static const PlanSpreads no_spreads;
+  const auto found = of_all.plans.find(key);
+  const PlanSpreads& spreads = found == of_all.plans.end() ? no_spreads : found->second;
   PlanPart part;
   part.process = key.first;
   part.plan = key.second;
   part.name = sums.model->name();
   part.executions = sums.executions.size();
-  part.cost = whole(sums.all);
+  part.cost = whole(sums.all, spread_of(report.spread, spreads.all));
   part.own = sums.own;
+  part.spread = spreads.own;
+  part.effective_samples = spreads.average;
   const Scale within = scale_within(report, part);
-  part.operators = operator_rows(sums, within);
-  part.unowned = named_rows(sums.unowned, within);
+  part.operators = operator_rows(sums, within, report.spread, spreads);
+  part.unowned = named_rows(sums.unowned, within, report.spread, &spreads.unowned);
   part.pipelines = pipeline_rows(sums, within);
   for (const auto& [component, amount] : sums.engine_components) {
     const std::string name = profile.engine_component_name(key.first, component);
     part.engine_rows.push_back({key.first, name, name, whole(amount), component_key(key.first, component)});
   }
   most_expensive_first(part.engine_rows);
-  part.unattributed_rows = named_rows(sums.unattributed, whole);
+  part.unattributed_rows = named_rows(sums.unattributed, whole, report.spread, nullptr);
   return part;
 }
 
-void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, PlanReport& report) {
+void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, const RowSpreads& spreads,
+              PlanReport& report) {
   for (const auto& [key, plan] : sums.plans) {
-    report.plans.push_back(plan_part(profile, key, plan, scale, report));
+    report.plans.push_back(plan_part(profile, key, plan, scale, spreads, report));
   }
   for (const auto& [key, amount] : sums.component_rows) {
     const std::string name = profile.engine_component_name(key.first, key.second);
-    report.component_rows.push_back(
-        {key.first, name, name, scale(amount), component_key(key.first, key.second)});
+    const Share95 cost = scale(amount, spread_of(report.spread, spreads.component_rows, key));
+    report.component_rows.push_back({key.first, name, name, cost, component_key(key.first, key.second)});
   }
   most_expensive_first(report.plans);
   most_expensive_first(report.component_rows);
-  report.unattributed_rows = named_rows(sums.unattributed_rows, scale);
+  report.unattributed_rows =
+      named_rows(sums.unattributed_rows, scale, report.spread, &spreads.unattributed_rows);
+}
+
+void add_without_sample(const Profile& profile, const Selection& selection, PlanReport& report) {
+  const auto known = executions_without_sample(profile, selection, report.source.index);
+  if (!known) return;
+  for (PlanPart& part : report.plans) {
+    const auto found = known->find({part.process, part.plan});
+    part.executions_without_sample = found == known->end() ? 0 : found->second;
+  }
 }
 
 Result<std::uint16_t> choose_source(const Profile& profile, const Selection& selection) {
@@ -272,74 +325,64 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
   }
   const auto source = default_source(profile, selection);
   if (source) return *source;
-  if (const auto pauses = pauses_of(profile, selection); !pauses.empty())
-    return not_found("no sample in this selection: " + pauses_text(profile.recording(), pauses));
-  if (const DrawnSum drawn = drawn_sum(profile, selection, 0); drawn.executions > 0 && drawn.drawn == 0)
-    return not_found(
-        "no sample in this selection: a share of the executions is sampled (--sample-executions), and none "
-        "of these "
-        "was drawn");
-  if (is_damaged(profile))
-    return not_found("no sample in this selection could be read. " + damage_text(profile));
-  if (const std::size_t count = selection.executions.size(); count > 0)
-    return not_found(fmt::format(
-        "no sample in this selection: {} no sample, as most that are shorter than the time between two "
-        "samples; `tailor list` shows which have samples, and --last N takes more executions together",
-        count == 1 ? "its execution has" : fmt::format("its {} executions have", count)));
-  return not_found(
-      "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
-      "is, --last N takes several executions together");
+  return no_sample(profile, selection);
 }
 
 }  // namespace
 
-Scale::Scale(const Cell& total, double idle) : total_(total.weight), sampled_(total.weight - idle) {
-  effective_ = total.weight_squares > 0 ? sampled_ * sampled_ / total.weight_squares : 0;
-}
-
-Share95 Scale::operator()(const Amount& amount) const {
-  const double share = total_ > 0 ? amount.weight / total_ : 0;
-  if (sampled_ == total_) return {amount, share, wilson(share, effective_)};
-  // Differences of large numbers are not exact.
-  const double of_worked = sampled_ > 0 ? std::min(1.0, amount.weight / sampled_) : 0;
-  const Interval of_sampled = wilson(of_worked, effective_);
-  const double part = total_ > 0 ? sampled_ / total_ : 0;
-  return {amount, share, {of_sampled.low * part, of_sampled.high * part}};
+std::vector<OperatorRow> described_operators(const PlanModel& plan) {
+  std::vector<OperatorRow> rows;
+  for (const PlanModel::TreeNode& node : plan.tree()) {
+    // A number that the engine left out is no operator.
+    if (plan.component(0, node.id) != nullptr)
+      rows.push_back({component_row(plan, 0, node.id, {}), node.depth, node.last});
+  }
+  return rows;
 }
 
 Scale scale_of(const PlanReport& report) {
-  return Scale(report.total, report.elapsed ? report.elapsed->idle_ns() : 0);
+  return Scale(report.total, report.elapsed ? report.elapsed->idle_ns() : 0, report.spread,
+               report.effective_samples);
+}
+
+Scale scale_of_own(const PlanPart& part) {
+  return Scale(part.own, 0, part.spread, part.effective_samples);
 }
 
 Scale scale_within(const PlanReport& report, const PlanPart& part) {
-  return report.base == Base::kPlan ? Scale(part.own) : scale_of(report);
+  return report.base == Base::kPlan ? scale_of_own(part) : scale_of(report);
 }
 
 namespace {
 
-// `elapsed`: NULL of CPU time.
-Result<PlanReport> report_of(const Profile& profile, const Selection& selection, const ElapsedSum* elapsed) {
+// `elapsed`: null of CPU time.
+Result<PlanReport> report_of(const Profile& profile, const Selection& selection, const ElapsedTime* elapsed) {
   const auto source = choose_source(profile, selection);
   if (!source) return source.error();
   const auto totals = totals_by_source(profile, selection);
   PlanReport report;
   report.source = profile.source(*source);
   report.base = selection.base;
+  if (selection.executions.size() == 1) report.execution = *selection.executions.begin();
   report.total = totals.at(*source);
   if (elapsed != nullptr) {
-    report.elapsed = *elapsed;
-    report.total.weight = elapsed->elapsed_ns;
+    report.elapsed = elapsed->sum;
+    report.total.weight = elapsed->sum.elapsed_ns;
   }
-  const Sums sums = sum_up(profile, selection, *source);
+  const Sums sums = sum_up(profile, selection, *source, elapsed == nullptr ? nullptr : &elapsed->work);
+  const DrawnSum drawn = drawn_sum(profile, selection, *source);
+  const double worked = elapsed == nullptr ? report.total.weight : elapsed->sum.worked_ns;
+  const RowSpreads spreads = row_spreads(profile, selection, *source, report.total, worked, drawn);
+  report.spread = spreads.everything;
+  report.effective_samples = spreads.average;
   const Scale scale = scale_of(report);
-  report.effective_samples = scale.effective_samples();
-  report.operators = scale(sums.operators);
-  report.components = scale(sums.components);
-  report.unattributed = scale(sums.unattributed);
+  report.operators = scale(sums.operators, spread_of(report.spread, spreads.operators));
+  report.components = scale(sums.components, spread_of(report.spread, spreads.components));
+  report.unattributed = scale(sums.unattributed, spread_of(report.spread, spreads.unattributed));
   report.all = scale(sums.all);
   report.marks_lost = sums.marks_lost;
   report.unregistered = unregistered_code(profile, selection, *source);
-  add_rows(profile, sums, scale, report);
+  add_rows(profile, sums, scale, spreads, report);
   for (const auto& [index, total] : totals) {
     if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
   }
@@ -347,7 +390,8 @@ Result<PlanReport> report_of(const Profile& profile, const Selection& selection,
   if (elapsed == nullptr) {
     for (const Place& place : unattributed_places(profile, selection, *source, kMostPlaces))
       report.unattributed_places.emplace_back(place, scale(place.amount));
-    report.drawn = drawn_sum(profile, selection, *source);
+    report.drawn = drawn;
+    add_without_sample(profile, selection, report);  // an elapsed time leaves executions out
   }
   report.evidence = gather_evidence(profile, selection, *source);
   report.pauses = pauses_of(profile, selection);
@@ -375,10 +419,11 @@ Error no_such_level(const Profile& profile, const PlanReport& summary, const std
 
 // The report of which `made` is the summary.
 Result<LevelReport> level_of(const Profile& profile, const Selection& selection, Result<PlanReport> made,
-                             const std::string& name) {
+                             const std::string& name, const WorkByCell* work) {
   if (!made) return made.error();
   LevelReport report{name, std::move(*made), {}};
   std::map<PlanKey, std::map<ComponentId, Amount>> sums;
+  std::map<PlanKey, std::map<ComponentId, SkewSum>> skews;
   for_each_cost(profile, selection, report.summary.source.index, [&](const Cost& cost) {
     if (cost.what != Cost::Class::kPlan) return;
     const auto level = level_named(*cost.plan, name);
@@ -389,7 +434,12 @@ Result<LevelReport> level_of(const Profile& profile, const Selection& selection,
       return;
     }
     const Owners& owners = (*cost.lineage)[*level];
-    for (const Share& owner : owners) plan[owner.id].add(cost.cell, cost.key, owner.part, is_shared(owners));
+    const std::span<const ThreadWork> of_threads = work_of(work, cost);
+    for (const Share& owner : owners) {
+      plan[owner.id].add(cost.cell, cost.key, owner.part, is_shared(owners));
+      if (!of_threads.empty())
+        add_work(of_threads, owner.part, skews[{cost.key.process, cost.key.plan}][owner.id]);
+    }
   });
   if (sums.empty()) return no_such_level(profile, report.summary, name);
   for (const PlanPart& plan : report.summary.plans) {
@@ -404,6 +454,7 @@ Result<LevelReport> level_of(const Profile& profile, const Selection& selection,
         part.unknown = scale(amount);
       } else {
         part.rows.push_back(component_row(model, level, id, scale(amount)));
+        part.rows.back().cost.skew = skew_in(skews[found->first], id);
       }
     }
     most_expensive_first(part.rows);
@@ -419,16 +470,16 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
 }
 
 Result<PlanReport> plan_report(const ElapsedTime& time) {
-  return report_of(time.profile, time.selection, &time.sum);
+  return report_of(time.profile, time.selection, &time);
 }
 
 Result<LevelReport> level_report(const Profile& profile, const Selection& selection,
                                  const std::string& name) {
-  return level_of(profile, selection, plan_report(profile, selection), name);
+  return level_of(profile, selection, plan_report(profile, selection), name, nullptr);
 }
 
 Result<LevelReport> level_report(const ElapsedTime& time, const std::string& name) {
-  return level_of(time.profile, time.selection, plan_report(time), name);
+  return level_of(time.profile, time.selection, plan_report(time), name, &time.work);
 }
 
 }  // namespace tailor::query

@@ -8,37 +8,20 @@
 
 #include "daemon/query/load/accounting.h"
 #include "daemon/query/load/profile.h"
+#include "daemon/query/reports/scale.h"
 #include "daemon/query/sums/costs.h"
 #include "daemon/query/sums/drawn_total.h"
 #include "daemon/query/sums/evidence.h"
+#include "daemon/query/sums/execution_spread.h"
 #include "daemon/query/sums/interval.h"
 #include "daemon/query/sums/places.h"
+#include "daemon/query/sums/skew.h"
 #include "daemon/query/sums/unregistered_code.h"
 #include "daemon/query/time/elapsed_time.h"
 #include "daemon/query/time/waits.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
-
-// A cost as a share of a whole: of a plan's own time within a plan (unless Selection::base says otherwise),
-// of the report's total elsewhere.
-struct Share95 {
-  Amount amount;
-  double share = 0;   // of the whole's weight, 0 to 1
-  Interval interval;  // 95 %, see wilson()
-};
-
-// Turns sums into shares of a whole.
-class Scale {
- public:
-  // `idle`: what of the total's weight no sample stands for. It widens no interval.
-  explicit Scale(const Cell& total, double idle = 0);
-  double effective_samples() const { return effective_; }
-  Share95 operator()(const Amount& amount) const;
-
- private:
-  double total_, sampled_, effective_;  // sampled_: of the total, what samples stand for
-};
 
 // Rows of equal cost by name.
 template <typename Row>
@@ -83,9 +66,13 @@ struct PlanPart {
   ProcessId process;
   PlanId plan = 0;
   std::string name;
-  std::uint64_t executions = 0;        // of this plan, with samples in the selection
+  std::uint64_t executions = 0;  // of this plan, with samples in the selection
+  // Of this plan, without any (sums/without_sample.h). Nothing: not known.
+  std::optional<std::uint64_t> executions_without_sample;
   Share95 cost;                        // its own time, as a share of the report
   Cell own;                            // the same, without a share
+  WholeSpread spread;                  // of it
+  double effective_samples = 0;        // of it, on average, where not all executions are drawn
   std::vector<OperatorRow> operators;  // in the order of the drawn tree
   std::vector<NamedRow> unowned;       // what no operator owns, by reason; most expensive first
   std::vector<PipelineRow> pipelines;
@@ -98,10 +85,13 @@ struct PlanPart {
 struct PlanReport {
   profile::Source source;
   Base base = Base::kPlan;  // of the shares within plans
+  // The one that was asked for; nothing where none or several were.
+  std::optional<InProcess<ExecutionHandle>> execution;
   // Weights are parts of elapsed time; the total is all of it, with the time in which no thread worked.
   std::optional<ElapsedSum> elapsed;
   Cell total;
-  double effective_samples = 0;  // what intervals are computed from
+  double effective_samples = 0;  // what intervals are computed from, on average
+  WholeSpread spread;            // of the total
   Share95 operators;
   Share95 components;
   Share95 unattributed;
@@ -121,8 +111,13 @@ struct PlanReport {
   Accounting accounting;
 };
 
+// The operators that a plan describes, in the order of the drawn tree, without costs.
+std::vector<OperatorRow> described_operators(const PlanModel& plan);
+
 // What shares beside plans are parts of: the total.
 Scale scale_of(const PlanReport& report);
+// What shares of the plan's own time are parts of.
+Scale scale_of_own(const PlanPart& part);
 // What shares within `part`, which is one of the report's plans, are parts of.
 Scale scale_within(const PlanReport& report, const PlanPart& part);
 

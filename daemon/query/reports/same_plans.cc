@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,8 +51,25 @@ std::vector<PlanGroup> plan_groups(const PlanReport& report) {
   return groups;
 }
 
+// Of other executions, as each of them ran one plan.
 void add_amount(const Share95& cost, Share95& to) {
   to.amount.add(cost.amount);
+  if (cost.spread) {
+    if (!to.spread) to.spread = RowSpread{};
+    to.spread->add(*cost.spread);
+  }
+  if (!cost.skew) return;
+  if (to.skew) {
+    to.skew->add(*cost.skew);
+  } else {
+    to.skew = cost.skew;
+  }
+}
+
+void rescale(Share95& cost, const Scale& scale) {
+  const std::optional<Skew> skew = cost.skew;
+  cost = scale(cost.amount, cost.spread);
+  cost.skew = skew;
 }
 
 // Rows of several plans, those with one key as one.
@@ -67,9 +85,14 @@ class RowUnion {
     std::vector<NamedRow> out;
     for (const auto& [key, row] : rows_) {
       out.push_back(row);
-      out.back().cost = scale(row.cost.amount);
+      out.back().cost = scale(row.cost.amount, row.cost.spread);
     }
     most_expensive_first(out);
+    return out;
+  }
+  std::vector<RowSpread> spreads() const {
+    std::vector<RowSpread> out;
+    for (const auto& [key, row] : rows_) out.push_back(row.cost.spread.value_or(RowSpread{}));
     return out;
   }
 
@@ -95,8 +118,8 @@ class PipelineUnion {
   std::vector<PipelineRow> finish(const Scale& scale) {
     std::vector<PipelineRow> out;
     for (Pipeline& each : pipelines_) {
-      each.row.cost = scale(each.row.cost.amount);
-      for (ComponentRow& task : each.row.tasks) task.cost = scale(task.cost.amount);
+      rescale(each.row.cost, scale);
+      for (ComponentRow& task : each.row.tasks) rescale(task.cost, scale);
       out.push_back(std::move(each.row));
     }
     return out;
@@ -128,14 +151,16 @@ class PlanUnion {
   explicit PlanUnion(const PlanPart& first) : sum_(first) { add_rows(first); }
 
   void add(const PlanPart& part) {
+    is_several_ = true;
     add_costs(part);
     add_rows(part);
   }
 
   PlanPart finish(const PlanReport& report) {
+    if (is_several_) find_effective_samples(report);
     const Scale within = scale_within(report, sum_), whole = scale_of(report);
-    sum_.cost = whole(sum_.cost.amount);
-    for (OperatorRow& row : sum_.operators) row.cost = within(row.cost.amount);
+    sum_.cost = whole(sum_.cost.amount, sum_.cost.spread);
+    for (OperatorRow& row : sum_.operators) rescale(row.cost, within);
     sum_.unowned = unowned_.finish(within);
     sum_.pipelines = pipelines_.finish(within);
     sum_.engine_rows = engine_.finish(whole);
@@ -146,10 +171,12 @@ class PlanUnion {
  private:
   void add_costs(const PlanPart& part) {
     sum_.executions += part.executions;
+    sum_.executions_without_sample.reset();  // plans of the same tree that have no sample at all are not here
     add_amount(part.cost, sum_.cost);
     sum_.own.samples += part.own.samples;
     sum_.own.weight += part.own.weight;
     sum_.own.weight_squares += part.own.weight_squares;
+    sum_.spread.add(part.spread);
     for (std::size_t i = 0; i < sum_.operators.size(); ++i) {
       add_amount(part.operators[i].cost, sum_.operators[i].cost);
       keep_common_figures(part.operators[i], sum_.operators[i]);
@@ -163,6 +190,17 @@ class PlanUnion {
     pipelines_.add(part.pipelines);
   }
 
+  // Executions that are not drawn may have a plan of their own each, of the same tree: of all of them the
+  // share is that of the report.
+  void find_effective_samples(const PlanReport& report) {
+    sum_.spread.drawn = report.spread.drawn;
+    std::vector<RowSpread> rows = unowned_.spreads();
+    for (const OperatorRow& row : sum_.operators) rows.push_back(row.cost.spread.value_or(RowSpread{}));
+    const double weight = sum_.own.weight, squares = sum_.own.weight_squares;
+    sum_.effective_samples =
+        effective_samples(sum_.spread, weight, squares > 0 ? weight * weight / squares : 0, rows);
+  }
+
   // What one plan estimated or counted is not said of all.
   static void keep_common_figures(const OperatorRow& row, OperatorRow& to) {
     std::erase_if(to.attributes, [&](const auto& attribute) {
@@ -172,6 +210,7 @@ class PlanUnion {
   }
 
   PlanPart sum_;
+  bool is_several_ = false;
   RowUnion unowned_, engine_, unattributed_;
   PipelineUnion pipelines_;
 };
@@ -196,13 +235,21 @@ std::vector<Sha256Digest> operator_identities(const std::vector<OperatorRow>& op
   return all;
 }
 
-std::set<InProcess<PlanId>> main_plans(const PlanReport& report) {
-  std::set<InProcess<PlanId>> out;
+MainPlans::MainPlans(const Profile& profile, const PlanReport& report) : profile_(profile) {
+  for (const PlanPart& part : report.plans) known_[{part.process, part.plan}] = false;
   const std::vector<PlanGroup> groups = plan_groups(report);
-  if (groups.empty()) return out;
+  if (groups.empty()) return;
+  tree_ = groups.front().tree;
   for (const std::size_t at : groups.front().plans)
-    out.insert({report.plans[at].process, report.plans[at].plan});
-  return out;
+    known_[{report.plans[at].process, report.plans[at].plan}] = true;
+}
+
+bool MainPlans::contains(const InProcess<PlanId>& plan) {
+  const auto [at, fresh] = known_.try_emplace(plan, false);
+  if (!fresh || !tree_) return at->second;
+  const PlanModel* model = profile_.plan(plan.first, plan.second);
+  at->second = model != nullptr && operator_paths(described_operators(*model)) == *tree_;
+  return at->second;
 }
 
 void unite_plans(PlanReport& report) {

@@ -1,7 +1,8 @@
 // Plans that are one tree of operators, wherever and however often an engine registered it.
 #pragma once
 
-#include <set>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "daemon/query/reports/plan_report.h"
@@ -16,9 +17,20 @@ std::vector<Sha256Digest> operator_identities(const std::vector<OperatorRow>& op
 // plan may be as deep as its sender likes.
 std::vector<Sha256Digest> operator_paths(const std::vector<OperatorRow>& operators);
 
-// Plans of a report that are one tree: of all such trees the most expensive one. Empty where the report has
-// no plan.
-std::set<InProcess<PlanId>> main_plans(const PlanReport& report);
+// Plans of a profile that are one tree: of all trees in the report the most expensive one. An engine may
+// register a plan for each execution, and short ones have no sample: so plans without a cost belong to it
+// too. One thread.
+class MainPlans {
+ public:
+  // `profile` must outlive it.
+  MainPlans(const Profile& profile, const PlanReport& report);
+  bool contains(const InProcess<PlanId>& plan);
+
+ private:
+  const Profile& profile_;
+  std::optional<std::vector<Sha256Digest>> tree_;  // nothing: the report has no plan
+  std::map<InProcess<PlanId>, bool> known_;
+};
 
 // Makes one plan of those that are one tree: costs are sums. The most expensive one is first. Estimates and
 // counts of operators stay where all of them say the same.

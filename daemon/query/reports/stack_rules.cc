@@ -33,7 +33,7 @@ Status read_patterns(const toml::array& list, std::size_t& patterns, std::vector
 Status read_rule(const toml::node& node, StackRule::Kind kind, std::size_t& patterns, StackRules& out) {
   const toml::table* table = node.as_table();
   if (table == nullptr) return wrong(node, "a rule is a table: [[operator]] or [[phase]]");
-  StackRule rule{kind, {}, {}};
+  StackRule rule{kind, {}, {}, {}};
   std::vector<std::string> setters;
   for (const auto& [key, value] : *table) {
     Status read = Ok{};
@@ -43,9 +43,12 @@ Status read_rule(const toml::node& node, StackRule::Kind kind, std::size_t& patt
       read = read_patterns(*value.as_array(), patterns, rule.functions);
     } else if (key == "set_by" && value.is_array()) {
       read = read_patterns(*value.as_array(), patterns, setters);
+    } else if (key == "part_of" && value.is_array() && kind == StackRule::Kind::kOperator) {
+      read = read_patterns(*value.as_array(), patterns, rule.part_of);
     } else {
       read = wrong(value,
-                   fmt::format("\"{}\": a rule has a name (text), functions and set_by (lists of patterns)",
+                   fmt::format("\"{}\": a rule has a name (text), functions and set_by (lists of patterns), "
+                               "and of an operator part_of (a list of operators)",
                                std::string_view(key.str())));
     }
     if (!read) return read.error();
@@ -64,6 +67,21 @@ Status read_rules(const toml::node& node, StackRule::Kind kind, std::size_t& pat
   for (const toml::node& each : *all) {
     if (out.rules.size() >= kMostRules) return wrong(each, "there are too many rules");
     if (Status read = read_rule(each, kind, patterns, out); !read) return read.error();
+  }
+  return Ok{};
+}
+
+// What a rule is a part of must be an operator of the file: a name that nothing has would never count.
+Status check_parts(const StackRules& rules) {
+  for (const StackRule& rule : rules.rules) {
+    for (const std::string& whole : rule.part_of) {
+      const bool known = std::ranges::any_of(rules.rules, [&](const StackRule& other) {
+        return other.kind == StackRule::Kind::kOperator && other.name == whole;
+      });
+      if (!known)
+        return invalid(
+            fmt::format("\"{}\" is part_of \"{}\", which is no operator of this file", rule.name, whole));
+    }
   }
   return Ok{};
 }
@@ -107,6 +125,7 @@ Result<StackRules> StackRules::parse(std::string_view text) {
     return invalid(fmt::format("line {}: {}", error.source().begin.line, error.description()));
   }
   if (out.rules.empty()) return invalid("the file has no rule: [[operator]] or [[phase]]");
+  if (Status parts = check_parts(out); !parts) return parts.error();
   return out;
 }
 
@@ -142,14 +161,24 @@ bool StacksByRule::touches_engine(const std::vector<std::uint32_t>& stack) const
 }
 
 std::optional<std::size_t> StacksByRule::rule_of(const std::vector<std::uint32_t>& stack) const {
-  std::optional<std::size_t> phase;
+  std::optional<std::size_t> phase, part;
   for (std::uint32_t function : stack) {
     const std::optional<std::size_t> rule = rule_of_[function];
-    if (!rule) continue;
-    if (rules_.rules[*rule].kind == StackRule::Kind::kOperator) return rule;
-    if (!phase) phase = rule;
+    if (!rule || rule == part) continue;
+    const StackRule& of = rules_.rules[*rule];
+    if (of.kind == StackRule::Kind::kPhase) {
+      if (!phase) phase = rule;
+    } else if (part) {
+      // It belongs to the operator that calls it next, or to none.
+      const std::vector<std::string>& wholes = rules_.rules[*part].part_of;
+      return std::ranges::find(wholes, of.name) != wholes.end() ? rule : part;
+    } else if (of.part_of.empty()) {
+      return rule;
+    } else {
+      part = rule;
+    }
   }
-  return phase;
+  return part ? part : phase;
 }
 
 Result<RuleReport> rule_report(const Profile& profile, const Selection& selection, const StackRules& rules) {
@@ -182,7 +211,7 @@ Result<RuleReport> rule_report(const Profile& profile, const Selection& selectio
     (of.kind == StackRule::Kind::kOperator ? operators : phases).add(cell, as_cell, 1, false);
     by_rule[{of.kind, of.name}].add(cell, as_cell, 1, false);
   }
-  const Scale scale(report.summary.total);
+  const Scale scale = scale_of(report.summary);
   for (const auto& [rule, amount] : by_rule) {
     auto& rows = rule.first == StackRule::Kind::kOperator ? report.operators : report.phases;
     rows.push_back({{}, rule.second, rule.second, scale(amount)});

@@ -20,6 +20,8 @@ struct StackRule {
   Kind kind = Kind::kOperator;
   std::string name;                    // "Hash join"
   std::vector<std::string> functions;  // patterns of readable names (name_pattern.h)
+  // Of an operator: names of operators that call it for themselves. Then its time is theirs.
+  std::vector<std::string> part_of;
 };
 
 struct StackRules {
@@ -66,7 +68,8 @@ struct RuleReport {
 };
 
 // Each sample that has a frame in a library of the engine belongs to the operator of the innermost function
-// that an operator's rule fits; without one, to the phase of the innermost function that a phase's rule fits;
+// that an operator's rule fits, or to the next operator further out if the innermost is a part of that one;
+// without one, to the phase of the innermost function that a phase's rule fits;
 // else it is unexplained. `profile` must have been loaded with LoadOptions::functions. Fails as
 // plan_report().
 Result<RuleReport> rule_report(const Profile& profile, const Selection& selection, const StackRules& rules);

@@ -1,6 +1,9 @@
 #include "daemon/query/sums/costs.h"
 
+#include <algorithm>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "daemon/query/sums/terms.h"
 
@@ -160,6 +163,30 @@ void for_each_cost(const Profile& profile, const Selection& selection, std::uint
     Cost cost{key, cell, own};
     classify(known, lineages, cost);
     use(cost);
+  }
+}
+
+void for_each_cost_by_execution(const Profile& profile, const Selection& selection, std::uint16_t source,
+                                const std::function<void(const Cost&)>& use,
+                                const std::function<void()>& next) {
+  const Cells& cells = profile.cells();
+  std::vector<std::pair<InProcess<ExecutionHandle>, std::size_t>> places;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const CellKey& own = cells[i].first;
+    if (own.source != source || own.execution == 0) continue;
+    const InProcess<ExecutionHandle> led = profile.led_by(own.process, own.execution);
+    if (selected(selection, led.first, led.second)) places.emplace_back(led, i);
+  }
+  std::ranges::sort(places);
+  const Dictionaries known = dictionaries_of(profile);
+  LineageCache lineages(known);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto& [own, cell] = cells[places[i].second];
+    const CellKey key = profile.for_leader(own);
+    Cost cost{key, cell, own};
+    classify(known, lineages, cost);
+    use(cost);
+    if (i + 1 == places.size() || places[i + 1].first != places[i].first) next();
   }
 }
 

@@ -73,6 +73,12 @@ void for_each_cost(const Dictionaries& known, const Cells& cells,
 void for_each_cost(const Profile& profile, const Selection& selection, std::uint16_t source,
                    const std::function<void(const Cost&)>& use);
 
+// The same of the samples in executions, one execution after the other: its workers are a part of it. `next`
+// is called after the last cell of each.
+void for_each_cost_by_execution(const Profile& profile, const Selection& selection, std::uint16_t source,
+                                const std::function<void(const Cost&)>& use,
+                                const std::function<void()>& next);
+
 // The source a report shows unless told otherwise: of those that have samples in the selection, the first
 // that measures time on CPU, else the first that does not measure time off it, else the first. None if
 // nothing was sampled.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "daemon/profile/mapped_kind.h"
+#include "daemon/query/symbols/readable_name.h"
 #include "daemon/query/symbols/symbols.h"
 #include "proto/base/utf8.h"
 

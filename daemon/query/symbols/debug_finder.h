@@ -25,7 +25,7 @@ class DebugFinder {
   DebugFinder& operator=(const DebugFinder&) = delete;
   virtual ~DebugFinder() = default;
 
-  // The file with that build id, as whoever was asked says it: what it says is not trusted. May take long,
+  // The file with that build id, as the server that was asked has it: it is not trusted. May take long,
   // but not without bound. Any thread.
   virtual Found find(What what, const std::string& build_id) = 0;
 };

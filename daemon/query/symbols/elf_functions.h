@@ -6,25 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/symbols/found_functions.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
-
-struct ElfFunction {
-  std::uint64_t begin = 0, end = 0;  // addresses as the file has them
-  std::string name;                  // as the linker has it
-  std::string source = {};           // where only that source file knows the name, as the compiler had it
-};
-
-struct ElfFunctions {
-  struct Segment {
-    std::uint64_t offset, size, address;  // of a loaded part: in the file, its bytes there, in memory
-  };
-  std::vector<Segment> segments;
-  std::vector<ElfFunction> functions;  // by begin, one for each begin
-  std::string build_id;                // in hexadecimal, "" none
-  std::string file_id;                 // proto/base/file_id.h; "" unknown, or not asked for
-};
 
 // What a recording knows of a file that was mapped. Any file fits what is not said.
 struct RecordedFile {
@@ -53,9 +38,5 @@ inline constexpr const char* kDebugRoot = "/usr/lib/debug";
 Result<ElfFunctions> read_elf_functions(const std::string& path, const RecordedFile& recorded = {},
                                         const std::string& debug_root = kDebugRoot,
                                         const std::vector<std::string>& setters = {});
-
-// A linker's name for people: demangled (C++, and both manglings of Rust), without parameters, return type
-// and hash, as perf shows it. What is no such name stays as it is. Text beyond 4096 bytes is cut.
-std::string readable_name(const std::string& linker_name);
 
 }  // namespace tailor::query

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/query/symbols/elf_file.h"
-#include "daemon/query/symbols/elf_functions.h"
+#include "daemon/query/symbols/found_functions.h"
 
 namespace tailor::query {
 

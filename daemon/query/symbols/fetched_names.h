@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "daemon/query/symbols/debug_finder.h"
-#include "daemon/query/symbols/symbols.h"
+#include "daemon/query/symbols/function_names.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {

@@ -1,4 +1,6 @@
-// Its basename() is not that of C++.
+#include "daemon/query/symbols/readable_name.h"
+
+// The basename() of the next header is not that of C++.
 #define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 
@@ -9,7 +11,6 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/query/symbols/elf_functions.h"
 #include "daemon/query/symbols/rust_legacy_name.h"
 
 namespace tailor::query {

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "daemon/query/symbols/name_pattern.h"
+#include "daemon/query/symbols/readable_name.h"
 
 namespace tailor::query {
 namespace {

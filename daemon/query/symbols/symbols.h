@@ -14,48 +14,20 @@
 #include "daemon/profile/records.h"
 #include "daemon/query/code/code_timelines.h"
 #include "daemon/query/symbols/elf_functions.h"
+#include "daemon/query/symbols/function_names.h"
 #include "daemon/query/symbols/stored_names.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
 
-// Some of the reasons why nothing names it.
-inline constexpr const char* kNoSymbol = "no symbol of the file reaches here";
+// Some of the reasons why nothing names it; kNoSymbol is another one.
 inline constexpr const char* kNoNames =
     "the file had no names, or was gone or another one when the recording ended";
 inline constexpr const char* kNoRoom =
     "the profile had no room for all names, and does not say which file ran";
 
-struct NamedCode {
-  std::string name;         // for people; "": nothing names it
-  std::string why = {};     // why nothing names it, else ""
-  std::string source = {};  // ElfFunction::source
-  std::uint64_t begin = 0;  // of the function: the address that its file has for it; 0 without a name
-};
-
 // What is known of the file that was mapped.
 RecordedFile recorded_file(const profile::RecordingInfo& info, const CodeFile& file);
-
-// The functions of one file.
-class FunctionNames {
- public:
-  // As read_elf_functions().
-  static Result<FunctionNames> read(const std::string& path, const RecordedFile& recorded = {},
-                                    const std::vector<std::string>& setters = {});
-
-  struct Found {
-    const ElfFunction* function = nullptr;  // NULL: none
-    std::uint64_t address = 0;              // of the offset, as the file has it
-  };
-  // The function whose code holds that offset of the file. Sizes of symbols count, so that a function without
-  // a name does not get its neighbour's.
-  Found find(std::uint64_t file_offset) const;
-  NamedCode at(std::uint64_t file_offset) const;
-  const ElfFunctions& file() const { return elf_; }
-
- private:
-  ElfFunctions elf_;
-};
 
 // Names by the profile itself, else by the files, else by what is kept of them (symbol_cache()), else by what
 // debug_finder() has of them. Reads every file once. One thread.

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/query/load/added_runs.h"
+#include "daemon/query/time/no_sample.h"
 #include "daemon/query/time/worked_time.h"
 #include "proto/base/errors.h"
 
@@ -77,6 +79,8 @@ class Divider {
       if (window.from >= window.to && (from_ > -kLatest || to_ < kLatest)) continue;
       if (!each.drawn) {
         ++sum_.not_drawn;
+      } else if (adds_up_runs(each)) {
+        ++sum_.added_up;
       } else if (static_cast<double>(window.to - window.from) < kLeastPeriods * period_of(each.process) ||
                  window.from >= window.to || windows_.size() >= kLeftOut) {
         ++sum_.too_short;
@@ -96,6 +100,10 @@ class Divider {
           "told. Sample at a higher rate, or ask for CPU time, without --of elapsed",
           sum_.too_short == 1 ? "the execution" : fmt::format("none of the {} executions", sum_.too_short),
           sum_.too_short == 1 ? "is not" : "is", kLeastPeriods));
+    if (sum_.added_up > 0)
+      return not_found(
+          "each execution of this selection is many short runs that its engine added up: what made one run "
+          "take so long cannot be told. Ask for CPU time, without --of elapsed");
     return not_found(
         "no sampled execution in this selection: only executions have an elapsed time. Ask for CPU time, "
         "without --of elapsed");
@@ -154,15 +162,23 @@ class Divider {
     }
     const WorkedTime worked = divide_elapsed(spans, windows_[place].from, windows_[place].to);
     sum_.worked_ns += static_cast<double>(worked.covered);
+    std::map<std::pair<const CellKey*, std::uint64_t>, ThreadWork> work;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       if (worked.worked[i] == 0) continue;  // all of it is outside of the time
-      Cell& cell = cells_[profile_.samples()[sorted_[begins_[place] + i]].key];
+      const CellKey* key = profile_.samples()[sorted_[begins_[place] + i]].key;
+      const auto cpu_ns = static_cast<double>(worked.worked[i]);
+      ThreadWork& of_thread = work[{key, spans[i].thread}];
+      of_thread.cpu_ns += cpu_ns;
+      of_thread.squares += cpu_ns * cpu_ns;
+      Cell& cell = cells_[key];
       ++cell.samples;
       cell.weight += worked.parts[i];
       cell.weight_squares += worked.parts[i] * worked.parts[i];
-      cell.cpu += static_cast<double>(worked.worked[i]);
-      sum_.cpu_ns += static_cast<double>(worked.worked[i]);
+      cell.cpu += cpu_ns;
+      sum_.cpu_ns += cpu_ns;
     }
+    for (const auto& [of, done] : work)
+      work_[*of.first].push_back({static_cast<std::uint32_t>(place), of.second, done.cpu_ns, done.squares});
   }
 
   ElapsedTime finish() {
@@ -173,7 +189,7 @@ class Divider {
     }
     for (const auto& [key, cell] : cells_) all.emplace_back(*key, cell);
     std::ranges::sort(all, {}, &Cells::value_type::first);
-    ElapsedTime out{profile_.with_cells(std::move(all)), selection_, sum_};
+    ElapsedTime out{profile_.with_cells(std::move(all)), selection_, sum_, std::move(work_)};
     out.selection.source = source_;
     out.selection.base = Base::kEverything;
     return out;
@@ -191,6 +207,7 @@ class Divider {
   std::vector<std::size_t> begins_, sorted_;
   std::map<InProcess<std::int32_t>, std::uint64_t> threads_;
   std::unordered_map<const CellKey*, Cell> cells_;
+  std::map<CellKey, std::vector<ThreadWork>> work_;
 };
 
 // What other sources there are that would do.
@@ -207,7 +224,7 @@ std::string sources_of_cpu_time(const Profile& profile, const Selection& selecti
 
 Result<ElapsedTime> elapsed_time(const Profile& profile, const Selection& selection, TimeNs from, TimeNs to) {
   const auto source = selection.source ? selection.source : default_source(profile, selection);
-  if (!source) return not_found("no sample in this selection");
+  if (!source) return no_sample(profile, selection);
   if (const profile::Source shown = profile.source(*source); shown.unit != profile::Unit::kNsOnCpu) {
     const std::string others = sources_of_cpu_time(profile, selection);
     return invalid(fmt::format(

@@ -227,6 +227,15 @@ double Loop::spread() const {
   return differences[(differences.size() - 1) * 9 / 10];
 }
 
+double Loop::median_ns() const {
+  if (iterations.empty()) return 0;
+  std::vector<double> lengths;
+  for (const Iteration& each : iterations) lengths.push_back(static_cast<double>(each.to - each.from));
+  std::sort(lengths.begin(), lengths.end());
+  const std::size_t middle = lengths.size() / 2;
+  return lengths.size() % 2 != 0 ? lengths[middle] : (lengths[middle - 1] + lengths[middle]) / 2;
+}
+
 Result<std::vector<Loop>> find_loops(const Profile& profile, const Selection& selection,
                                      IterationsFrom from) {
   std::vector<Loop> loops;

@@ -36,6 +36,9 @@ struct Loop {
   // median of five. Without the first and the last, which hold what is around the loop; 0 of less than five.
   double spread() const;
   bool has_spread() const { return iterations.size() >= 5; }
+  // As long as half of the iterations at least, and the others at most; of an even number, the mean of the
+  // two in the middle. 0 of none.
+  double median_ns() const;
 };
 
 enum class IterationsFrom { kBest, kMarks, kSamples };

@@ -7,6 +7,7 @@
 
 #include "daemon/query/sums/keys.h"
 #include "daemon/query/sums/owners.h"
+#include "daemon/query/time/no_sample.h"
 
 namespace tailor::query {
 namespace {
@@ -183,7 +184,7 @@ void keep_longest(std::vector<ThreadWait>& waits) {
 Result<ThreadReport> thread_report(const Profile& profile, const Selection& selection, TimeNs from, TimeNs to,
                                    const std::function<bool(const TimedSample&)>& keep) {
   const auto source = selection.source ? selection.source : default_source(profile, selection);
-  if (!source) return not_found("no sample in this selection");
+  if (!source) return no_sample(profile, selection);
   ThreadReport report;
   report.source = profile.source(*source);
   std::map<ThreadKey, ThreadLane> lanes;

@@ -9,6 +9,7 @@
 
 #include "daemon/query/sums/flame_functions.h"
 #include "daemon/query/sums/keys.h"
+#include "daemon/query/time/no_sample.h"
 
 namespace tailor::query {
 namespace {
@@ -30,6 +31,8 @@ class Builder {
   Builder(const Profile& profile, const Selection& selection, std::uint16_t source,
           const TimelineOptions& options)
       : profile_(profile),
+        selection_(selection),
+        source_(source),
         options_(options),
         owners_(profile, selection, source,
                 options.by == OwnedBy::kFunction ? OwnedBy::kOperator : options.by) {
@@ -51,6 +54,8 @@ class Builder {
                                    options_.buckets, std::max<std::size_t>(1, kMaxNumbers / rows)));
     for (const Placed& placed : placed_) add(placed);
     for (TimelineLane& lane : out_.lanes) sort(lane);
+    out_.workers =
+        workers_lane(profile_, selection_, source_, out_.from, out_.to, out_.buckets, options_.keep);
     return std::move(out_);
   }
 
@@ -196,6 +201,8 @@ class Builder {
   }
 
   const Profile& profile_;
+  const Selection& selection_;
+  const std::uint16_t source_;
   const TimelineOptions& options_;
   OwnerTable owners_;
   std::optional<NamedFunctions> names_;  // by function
@@ -237,7 +244,7 @@ Result<Timeline> timeline(const Profile& profile, const Selection& selection,
   if (options.buckets == 0 || options.buckets > kMaxBuckets)
     return invalid(fmt::format("a timeline has 1 to {} buckets, not {}", kMaxBuckets, options.buckets));
   const auto source = selection.source ? selection.source : default_source(profile, selection);
-  if (!source) return not_found("no sample in this selection");
+  if (!source) return no_sample(profile, selection);
   return Builder(profile, selection, *source, options).build();
 }
 

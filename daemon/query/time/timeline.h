@@ -3,11 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/query/load/profile.h"
 #include "daemon/query/sums/owners.h"
+#include "daemon/query/time/workers_lane.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
@@ -43,6 +45,7 @@ struct Timeline {
   std::uint32_t buckets = 1;
   double samples = 0, weight = 0;   // all of them: no sample of the time is in no bucket
   std::vector<TimelineLane> lanes;  // the first has everything; the others add up to it, most expensive first
+  std::optional<WorkersLane> workers;  // by bucket; none where it is not known, see workers_lane()
 };
 
 inline constexpr std::uint32_t kMaxBuckets = 2000;

@@ -111,8 +111,8 @@ Parameters parameters_of(const httplib::Request& request) {
 
 }  // namespace
 
-HttpServer::Engine::Engine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options,
-                           Shares& streams)
+HttpEngine::HttpEngine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options,
+                       Shares& streams)
     : service_(service), gate_(gate), workers_(workers), options_(options), streams_(streams) {
   set_payload_max_length(0);
   // httplib ends every stream of a server that has no socket; ours are not known to it.
@@ -128,9 +128,9 @@ HttpServer::Engine::Engine(Service& service, Gate& gate, Workers& workers, const
 }
 
 // httplib calls the handler on the thread that serves the request, with nothing but the request.
-thread_local HttpServer::Engine::Exchange* HttpServer::Engine::current_ = nullptr;
+thread_local HttpEngine::Exchange* HttpEngine::current_ = nullptr;
 
-bool HttpServer::Engine::serve_one(ByteStream& bytes, const Peer& peer) {
+bool HttpEngine::serve_one(ByteStream& bytes, const Peer& peer) {
   Exchange exchange{&bytes, &peer, false};
   current_ = &exchange;
   Stream stream(bytes);
@@ -145,7 +145,7 @@ bool HttpServer::Engine::serve_one(ByteStream& bytes, const Peer& peer) {
   return good && !closed && !exchange.has_body && exchange.understood;
 }
 
-void HttpServer::Engine::not_understood(const httplib::Request& request, httplib::Response& response) {
+void HttpEngine::not_understood(const httplib::Request& request, httplib::Response& response) {
   const bool method =
       !request.method.empty() && request.method.size() <= 32 &&
       std::all_of(request.method.begin(), request.method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
@@ -173,8 +173,7 @@ void HttpServer::Engine::not_understood(const httplib::Request& request, httplib
   common_headers(response);
 }
 
-void HttpServer::Engine::handle(const httplib::Request& request, httplib::Response& response,
-                                Exchange& exchange) {
+void HttpEngine::handle(const httplib::Request& request, httplib::Response& response, Exchange& exchange) {
   if (exchange.has_body) response.set_header("Connection", "close");
   const Path* path = find_path(request.path);
   const bool metrics_door = exchange.peer->metrics_only;
@@ -196,9 +195,8 @@ void HttpServer::Engine::handle(const httplib::Request& request, httplib::Respon
   common_headers(response);
 }
 
-void HttpServer::Engine::let_in(const Path& path, const httplib::Request& request,
-                                httplib::Response& response, const Exchange& exchange,
-                                const Visitor& visitor) {
+void HttpEngine::let_in(const Path& path, const httplib::Request& request, httplib::Response& response,
+                        const Exchange& exchange, const Visitor& visitor) {
   const auto access = access_for(path.needs, visitor, *exchange.peer);
   if (!access) {
     response.set_header("WWW-Authenticate", "Bearer");
@@ -224,26 +222,26 @@ void HttpServer::Engine::let_in(const Path& path, const httplib::Request& reques
 }
 
 // Nothing: it is nobody we know.
-std::optional<Access> HttpServer::Engine::access_for(Needs needs, const Visitor& visitor, const Peer& peer) {
+std::optional<Access> HttpEngine::access_for(Needs needs, const Visitor& visitor, const Peer& peer) {
   const bool anybody = peer.metrics_only || needs == Needs::kNothing || needs == Needs::kNothingAnywhere;
   if (anybody) return Access{std::nullopt, {}, true, false, false};
   return gate_.identify(visitor);
 }
 
-void HttpServer::Engine::health(httplib::Response& response, const Access& access) {
+void HttpEngine::health(httplib::Response& response, const Access& access) {
   Stop stop;
   auto answer = service_.answer(HealthRequest{}, access, stop);
   answer.ok() ? put(response, 200, *answer) : refuse(response, answer.error());
 }
 
-void HttpServer::Engine::metrics(httplib::Response& response) {
+void HttpEngine::metrics(httplib::Response& response) {
   if (!options_.metrics)
     return refuse(response, not_found("there are no metrics: this is a file, not a daemon"));
   put_text(response, options_.metrics(), "text/plain; version=0.0.4; charset=utf-8");
 }
 
-void HttpServer::Engine::api(const httplib::Request& request, httplib::Response& response,
-                             const Exchange& exchange, const Access& access) {
+void HttpEngine::api(const httplib::Request& request, httplib::Response& response, const Exchange& exchange,
+                     const Access& access) {
   auto routed = route(request.path, parameters_of(request));
   if (!routed) return refuse(response, routed.error());
   const auto stop = std::make_shared<Stop>(Stop::Clock::now() + routed->timeout);
@@ -262,8 +260,8 @@ void HttpServer::Engine::api(const httplib::Request& request, httplib::Response&
   put_text(response, *text, kJson);
 }
 
-void HttpServer::Engine::session(const httplib::Request& request, httplib::Response& response,
-                                 const Visitor& visitor) {
+void HttpEngine::session(const httplib::Request& request, httplib::Response& response,
+                         const Visitor& visitor) {
   if (request.method == "DELETE") {
     gate_.close_session(visitor);
     response.status = 204;
@@ -281,7 +279,7 @@ void HttpServer::Engine::session(const httplib::Request& request, httplib::Respo
   put(response, 200, {{"session", *secret}});
 }
 
-void HttpServer::Engine::live(httplib::Response& response, const Access& access) {
+void HttpEngine::live(httplib::Response& response, const Access& access) {
   if (!service_.live()) return refuse(response, not_found("a file has no live events"));
   if (!streams_.take(access.asker)) {
     return refuse(response, exhausted(fmt::format(
@@ -301,7 +299,7 @@ void HttpServer::Engine::live(httplib::Response& response, const Access& access)
       [this, asker = access.asker](bool) { streams_.give_back(asker); });
 }
 
-void HttpServer::Engine::page(const httplib::Request& request, httplib::Response& response) {
+void HttpEngine::page(const httplib::Request& request, httplib::Response& response) {
   const Asset* asset = find_asset(request.path == "/" ? "/index.html" : request.path);
   if (asset == nullptr) return refuse(response, not_found("there is no such file"));
   response.status = 200;

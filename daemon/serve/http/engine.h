@@ -5,14 +5,19 @@
 
 #include <optional>
 
-#include "daemon/serve/http/http_server.h"
+#include "daemon/serve/http/byte_stream.h"
+#include "daemon/serve/http/gate.h"
+#include "daemon/serve/http/http_options.h"
 #include "daemon/serve/route.h"
+#include "daemon/serve/service.h"
+#include "daemon/serve/shares.h"
+#include "daemon/serve/workers.h"
 
 namespace tailor::serve {
 
-class HttpServer::Engine : private httplib::Server {
+class HttpEngine : private httplib::Server {
  public:
-  Engine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options, Shares& streams);
+  HttpEngine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options, Shares& streams);
 
   // False if the connection is to be closed.
   bool serve_one(ByteStream& stream, const Peer& peer);

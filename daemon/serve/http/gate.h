@@ -53,7 +53,7 @@ class Gate {
   // send the cookies of a host to all of its ports, so to servers of other users.
   std::optional<std::string> open_session(const Visitor& visitor);
   // A session of `owner` (a token's name), who may do `access`. Sessions end after 12 hours. Each owner has
-  // at most 100; another one ends his oldest.
+  // at most 100; another one ends the oldest.
   std::string open_session(const std::string& owner, const Access& access);
   void close_session(const Visitor& visitor);
 

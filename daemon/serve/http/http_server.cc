@@ -28,6 +28,7 @@ constexpr mode_t kSocketMode = 0660;
 // Of the threads strangers have three, and each of them two (Shares).
 constexpr std::size_t kWorkers = 4;
 constexpr std::size_t kMostWaiting = 32;
+constexpr std::uint32_t kNobody = UINT32_MAX;  // no user has this number
 
 Error failed(const std::string& what, const std::string& where) {
   return os_error(fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno);
@@ -122,27 +123,29 @@ std::string text_of(const sockaddr_storage& address) {
 
 }  // namespace
 
-HttpServer::HttpServer(Service& service, HttpOptions options)
+HttpServer::HttpServer(Service& service, HttpOptions options, UniqueFd wake)
     : service_(service),
       options_(std::move(options)),
       gate_(options_.gate),
       workers_(kWorkers, kMostWaiting),
-      engine_(std::make_unique<Engine>(service_, gate_, workers_, options_, streams_)),
+      engine_(std::make_unique<HttpEngine>(service_, gate_, workers_, options_, streams_)),
+      wake_(std::make_shared<const UniqueFd>(std::move(wake))),
+      refused_(wake_, options_.close_refused),
       connections_(options_.connections),
       streams_(options_.streams) {}
 
 std::unique_ptr<HttpServer> HttpServer::without_listeners(Service& service, HttpOptions options) {
   options.listeners.clear();
-  return std::unique_ptr<HttpServer>(new HttpServer(service, std::move(options)));
+  return std::unique_ptr<HttpServer>(new HttpServer(service, std::move(options), UniqueFd()));
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(Service& service, HttpOptions options) {
-  std::unique_ptr<HttpServer> server(new HttpServer(service, std::move(options)));
+  UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake) return os_error(fmt::format("eventfd: {}", std::strerror(errno)), errno);
+  std::unique_ptr<HttpServer> server(new HttpServer(service, std::move(options), std::move(wake)));
   for (const Listener& listener : server->options_.listeners) {
     if (Status done = server->open(listener); !done.ok()) return done.error();
   }
-  server->stop_fd_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
-  if (!server->stop_fd_) return os_error(fmt::format("eventfd: {}", std::strerror(errno)), errno);
   server->acceptor_ = std::thread([raw = server.get()] { raw->accept_loop(); });
   return server;
 }
@@ -151,11 +154,14 @@ HttpServer::~HttpServer() {
   stopping_ = true;
   if (acceptor_.joinable()) {
     const std::uint64_t one = 1;
-    (void)!::write(stop_fd_.get(), &one, sizeof one);
+    (void)!::write(wake_->get(), &one, sizeof one);
     acceptor_.join();
   }
-  for (const Open& each : open_) {
-    if (!each.listener.unix_path.empty()) ::unlink(each.listener.unix_path.c_str());
+  for (Open& each : open_) {
+    if (each.listener.unix_path.empty()) continue;
+    ::unlink(each.listener.unix_path.c_str());
+    // Those that nobody has accepted are closed with it.
+    refused_.close(std::move(each.fd), {ConnectionShares::Door::kSocket, "", false}, kNobody);
   }
   workers_.end();
   std::unique_lock lock(mutex_);
@@ -174,15 +180,23 @@ Status HttpServer::open(const Listener& listener) {
 }
 
 void HttpServer::accept_loop() {
-  std::vector<pollfd> waiting;
-  for (const Open& each : open_) waiting.push_back({each.fd.get(), POLLIN, 0});
-  waiting.push_back({stop_fd_.get(), POLLIN, 0});
   while (!stopping_) {
+    std::vector<pollfd> waiting;
+    // poll() passes over a descriptor of -1.
+    for (const Open& each : open_) waiting.push_back({may_accept(each) ? each.fd.get() : -1, POLLIN, 0});
+    waiting.push_back({wake_->get(), POLLIN, 0});
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+    std::uint64_t woken = 0;
+    (void)!::read(wake_->get(), &woken, sizeof woken);
     for (std::size_t i = 0; i < open_.size(); ++i) {
-      if (waiting[i].revents != 0 && !stopping_) accept_one(open_[i]);
+      if (waiting[i].revents != 0 && !stopping_ && may_accept(open_[i])) accept_one(open_[i]);
     }
   }
+}
+
+// Connections over TCP bring no descriptors, and are closed at once.
+bool HttpServer::may_accept(const Open& from) const {
+  return from.listener.unix_path.empty() || !refused_.is_full();
 }
 
 void HttpServer::accept_one(const Open& from) {
@@ -201,7 +215,8 @@ void HttpServer::accept_one(const Open& from) {
   if (peer.local) {
     ucred who{};
     size = sizeof who;
-    if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
+    if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
+      return refused_.close(std::move(fd), {Door::kSocket, "", false}, kNobody);
     peer.uid = who.uid;
     const Asker asker = asker_of_user(who.uid);
     guest = {Door::kSocket, asker.who, asker.trusted};
@@ -215,19 +230,23 @@ void HttpServer::begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Gu
     connections_.refused(guest);
     const std::string full = full_answer(connections_.all());
     (void)!::send(fd.get(), full.data(), full.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    return;
+    return refuse(std::move(fd), peer, guest);
   }
   const int number = fd.get();
   connections_.opened(number, guest);
   try {
-    std::thread([this, peer, who = guest.who, own = std::move(fd)]() mutable {
-      connection(std::move(own), peer, who);
-    }).detach();
+    std::thread([this, peer, who = guest.who, number] { connection(UniqueFd(number), peer, who); }).detach();
+    (void)fd.release();  // it is the thread's
   } catch (const std::system_error&) {
     // No thread is left: the peer sees its connection closed, and may come again.
     connections_.closed(number);
+    refuse(std::move(fd), peer, guest);
     ::usleep(10'000);
   }
+}
+
+void HttpServer::refuse(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest) {
+  if (peer.local) refused_.close(std::move(fd), guest, peer.uid);
 }
 
 // Those of one guest that linger have places of their own, a quarter of all.
@@ -270,6 +289,7 @@ std::map<std::string, HttpUse> HttpServer::uses() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [fd, guest] : connections_.open()) ++uses[guest.who].connections;
   for (const auto& [who, count] : lingering_->all()) uses[who].connections += count;
+  for (const auto& [who, count] : refused_.all()) uses[who].connections += count;
   for (const auto& [who, count] : connections_.refusals()) uses[who].refused += count;
   return uses;
 }

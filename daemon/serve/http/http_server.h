@@ -13,9 +13,12 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/serve/http/byte_stream.h"
 #include "daemon/serve/http/connection_shares.h"
 #include "daemon/serve/http/gate.h"
+#include "daemon/serve/http/http_options.h"
 #include "daemon/serve/http/lingering.h"
+#include "daemon/serve/http/refused_connections.h"
 #include "daemon/serve/service.h"
 #include "daemon/serve/shares.h"
 #include "daemon/serve/workers.h"
@@ -24,40 +27,7 @@
 
 namespace tailor::serve {
 
-struct Listener {
-  std::string unix_path;              // or:
-  std::string address = "127.0.0.1";  // numbers; with `port`
-  std::uint16_t port = 0;             // 0: any that is free
-  bool metrics_only = false;          // /metrics and /api/v1/health, for anybody who can connect
-};
-
-struct HttpOptions {
-  std::vector<Listener> listeners;
-  GateOptions gate;
-  std::size_t connections = 64;
-  std::size_t streams = 16;  // of live events
-  // A request has no descriptors. From Linux 6.16 on whoever sends some is refused by the kernel; with this,
-  // they are taken, as older kernels do it.
-  bool takes_descriptors = false;
-  std::function<std::string()> metrics;  // text of /metrics; empty: there are none
-};
-
-// One connection's end that sends and receives bytes. Blocks for a bounded time.
-class ByteStream {
- public:
-  virtual ~ByteStream() = default;
-  virtual ssize_t read(char* to, std::size_t size) = 0;  // 0: over; below 0: failed
-  virtual ssize_t write(const char* from, std::size_t size) = 0;
-  virtual bool readable() const = 0;
-  virtual bool writable() const = 0;
-  virtual bool closed_by_peer() const = 0;
-};
-
-struct Peer {
-  bool local = false;
-  std::uint32_t uid = 0;
-  bool metrics_only = false;
-};
+class HttpEngine;
 
 // What an asker has of the server now, and how often it was refused a connection, a place to wait or a
 // stream.
@@ -90,17 +60,20 @@ class HttpServer {
   static std::unique_ptr<HttpServer> without_listeners(Service& service, HttpOptions options);
 
  private:
-  class Engine;
   struct Open {
     UniqueFd fd;
     Listener listener;
   };
 
-  HttpServer(Service& service, HttpOptions options);
+  // `wake`: an eventfd that ends the wait for connections.
+  HttpServer(Service& service, HttpOptions options, UniqueFd wake);
   Status open(const Listener& listener);
   void accept_loop();
   void accept_one(const Open& from);
+  // Whether one more may come from there.
+  bool may_accept(const Open& from) const;
   void begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest);
+  void refuse(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest);
   bool has_room_for(const ConnectionShares::Guest& guest) const;  // with mutex_
   void connection(UniqueFd fd, const Peer& peer, const std::string& who);
 
@@ -108,10 +81,11 @@ class HttpServer {
   const HttpOptions options_;
   Gate gate_;
   Workers workers_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<HttpEngine> engine_;
   std::vector<Open> open_;
   std::vector<std::uint16_t> ports_;
-  UniqueFd stop_fd_;
+  const std::shared_ptr<const UniqueFd> wake_;
+  RefusedConnections refused_;
   std::thread acceptor_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstddef>
 
-#include "daemon/serve/http/http_server.h"
+#include "daemon/serve/http/byte_stream.h"
 
 namespace tailor::serve {
 

@@ -36,7 +36,11 @@ struct tailor_arena_header {
   uint64_t messages_queued;
   uint64_t messages_settled;
   uint64_t messages_dropped; /* never reached a daemon: queue full, memory short, over before one was there */
-  uint8_t reserved[4096 - 48];
+  /* Of `queued`: those that the agent has taken from its queue. Only grows, also while a new connection is
+   * brought up to date. So what a process that ends has not sent is queued - taken. Agents that do not know
+   * it leave it 0: there, `settled` says the same but for that time */
+  uint64_t messages_taken;
+  uint8_t reserved[4096 - 56];
 };
 
 enum tailor_area_state {
@@ -76,7 +80,7 @@ struct tailor_slot {
   uint64_t anchor_at; /* address in the engine's memory of the thread's tailor_frame_anchor (tailor/agent.h);
                          0: there is none */
   /* For whom the thread works: states[state_of & 1]. The other one is idle. A new execution or plan is
-     written there, and then one store of state_of, which grows by 1, makes it count. Whoever interrupts the
+     written there, and then one store of state_of, which grows by 1, makes it count. What interrupts the
      thread on its own CPU sees one whole state at any instruction. A reader on another CPU reads state_of
      again behind the state, and reads both again if it has changed. Hello.slot_state says that the agent
      keeps this; else it is 0 */

@@ -1,5 +1,6 @@
 // An engine that compiles all the time: plans are loaded and unloaded again at a steady rate, each with an
-// execution and its marks. Every call of the agent is timed in CPU time of this thread.
+// execution and its marks. Every call of the agent is timed in CPU time of this thread. So are all calls of
+// a statement of a plan that is known ("statement"), and a copy of as many bytes as a plan has ("memcpy").
 //
 //   plan_storm PLANS_A_SECOND SECONDS PLAN_BYTES
 //
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <thread>
@@ -28,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kOperators = 100;
 constexpr int kMorsels = 20;
 constexpr std::uint32_t kPatienceMs = 30'000;
+constexpr std::size_t kCopyBytes = std::size_t{8} << 20;
 
 std::int64_t cpu_ns() {
   timespec now{};
@@ -67,6 +70,22 @@ class CallTimes {
   std::map<std::string, std::vector<std::int64_t>> times_;
 };
 
+// Copies go to one place behind the other, as messages in a queue do.
+class Copies {
+ public:
+  void copy(const std::string& bytes) {
+    if (bytes.size() > to_.size()) to_.resize(bytes.size());
+    if (at_ + bytes.size() > to_.size()) at_ = 0;
+    std::memcpy(to_.data() + at_, bytes.data(), bytes.size());
+    asm volatile("" : : "r"(to_.data()) : "memory");  // it is not left out
+    at_ += bytes.size();
+  }
+
+ private:
+  std::vector<char> to_ = std::vector<char>(kCopyBytes);
+  std::size_t at_ = 0;
+};
+
 // Operators that read each other, each with a text, so that the plan has about this many bytes.
 tailor::v1::Plan plan_of(std::size_t bytes) {
   tailor::v1::Plan plan;
@@ -98,6 +117,7 @@ int main(int argc, char** argv) {
   tailor_thread_register("storm");
   tailor::v1::Plan plan = plan_of(static_cast<std::size_t>(std::atol(argv[3])));
   CallTimes calls;
+  Copies copies;
   std::uint64_t refused = 0, plans = 0;
   const auto began = Clock::now();
   const auto time_of = [&](std::uint64_t number) {
@@ -121,6 +141,13 @@ int main(int argc, char** argv) {
       calls.time("mark", [] { tailor_mark_morsel_begin(1, 0, 1000); });
     calls.time("mark", [&] { tailor_mark_execution_end(run); });
     calls.time("execution_end", [&] { tailor_execution_end(run, 1, nullptr); });
+    calls.time("statement", [&] {
+      const std::uint64_t again = tailor_execution_begin(ids.id, &label, 1);
+      tailor_mark_execution_begin(again, ids.id);
+      tailor_mark_execution_end(again);
+      tailor_execution_end(again, 1, nullptr);
+    });
+    calls.time("memcpy", [&] { copies.copy(bytes); });
     calls.time("plan_unload", [&] { tailor_plan_unload(ids.id); });
   }
   const double took = std::chrono::duration<double>(Clock::now() - began).count();

@@ -24,6 +24,13 @@ const bench::RingLoad& load() {
   return made;
 }
 
+const bench::RingLoad& load(bench::Saying saying) {
+  static const bench::RingLoad slots(kSamples, bench::Saying::kSlots);
+  static const bench::RingLoad restless(kSamples, bench::Saying::kRestless);
+  if (saying == bench::Saying::kLogs) return load();
+  return saying == bench::Saying::kSlots ? slots : restless;
+}
+
 // Keeps nothing.
 class NoSink : public test::CollectingSink {
  public:
@@ -38,12 +45,12 @@ class NoSink : public test::CollectingSink {
 };
 
 // Every sample belongs to whom it should.
-void check(benchmark::State& bench, const query::Profile& profile) {
+void check(benchmark::State& bench, const query::Profile& profile, const bench::RingLoad& made) {
   bench::RingLoad::Owners owners;
   for (const auto& [key, cell] : profile.cells()) {
     owners[{key.execution, key.plan, key.level, key.link, key.how}] += cell.samples;
   }
-  if (owners != load().expected()) bench.SkipWithError("samples belong to others than they should");
+  if (owners != made.expected()) bench.SkipWithError("samples belong to others than they should");
 }
 
 void attributed(benchmark::State& bench) {
@@ -68,10 +75,30 @@ void aggregated(benchmark::State& bench) {
     load().feed(pipeline);
     profile = sums.finish();
   }
-  check(bench, *profile);
+  check(bench, *profile, load());
   bench.SetItemsProcessed(bench.iterations() * kSamples);
 }
 BENCHMARK(aggregated)->Unit(benchmark::kMillisecond);
+
+// The same where samples bring the state of the thread's slot: one that stays for many samples, and one that
+// is another one at each.
+void aggregated_states(benchmark::State& bench) {
+  const bench::RingLoad& made = load(static_cast<bench::Saying>(bench.range(0)));
+  std::optional<query::Profile> profile;
+  for (auto _ : bench) {
+    query::ProfileLoader sums({});
+    pipeline::Pipeline pipeline(sums);
+    made.feed(pipeline);
+    profile = sums.finish();
+  }
+  check(bench, *profile, made);
+  bench.SetItemsProcessed(bench.iterations() * kSamples);
+}
+BENCHMARK(aggregated_states)
+    ->ArgName("saying")
+    ->Arg(static_cast<int>(bench::Saying::kSlots))
+    ->Arg(static_cast<int>(bench::Saying::kRestless))
+    ->Unit(benchmark::kMillisecond);
 
 void written(benchmark::State& bench) {
   load();
@@ -85,7 +112,7 @@ void written(benchmark::State& bench) {
   }
   store::MemoryInput file(bytes);
   auto profile = query::Profile::load(file);
-  if (profile.ok()) check(bench, *profile);
+  if (profile.ok()) check(bench, *profile, load());
   if (!profile.ok()) bench.SkipWithError(profile.error().message.c_str());
   bench.SetItemsProcessed(bench.iterations() * kSamples);
 }

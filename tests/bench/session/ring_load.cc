@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/capture/decode/register_masks.h"
 #include "tests/support/engine_messages.h"
 #include "tests/support/record_encoder.h"
 #include "tests/support/scripted_input.h"
@@ -41,11 +42,12 @@ tailor_log_record mark(tailor_log_kind kind, TimeNs time, std::uint32_t id, std:
 
 }  // namespace
 
-RingLoad::RingLoad(int samples) : last_(kThreads) {
+RingLoad::RingLoad(int samples, Saying saying) : saying_(saying), last_(kThreads), said_(kThreads) {
   format_.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
                         PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
   format_.regs_user = (1u << 8) | (1u << 23);  // IP, R15
   format_.tag_register = 23;
+  if (saying_ != Saying::kLogs) format_.regs_user |= capture::kStatePlaces;
   for (PlanId id = 1; id <= kPlans; ++id) plans_.push_back(plan_of(id));
   for (PlanId id = 1; id <= kPlans; ++id) {
     for (std::uint32_t pipeline = 1; pipeline <= kPipelines; ++pipeline)
@@ -170,6 +172,11 @@ void RingLoad::sample(capture::RingChunk& chunk, int thread, TimeNs time) {
     ++expected_[{place.execution, place.plan, 2, code.links[instruction], profile::How::kCode}];
   }
   fields.user_registers = {fields.ip, tag};
+  if (saying_ != Saying::kLogs) {
+    std::uint64_t& said = said_[static_cast<std::size_t>(thread)];
+    said = saying_ == Saying::kRestless ? said % kPipelines + 1 : place.pipeline;
+    fields.user_registers.insert(fields.user_registers.end(), {place.execution, place.plan, said << 32});
+  }
   test::append(chunk.bytes, test::encode_sample(format_, fields));
 }
 
@@ -189,7 +196,9 @@ void RingLoad::feed(pipeline::Input& input) const {
   for (const v1::Plan& plan : plans_) script.load(kProcess, 2, plan);
   for (const Code& code : codes_) script.load(kProcess, 3, code.object);
   for (const Round& round : rounds_) {
-    for (const registration::ActivityRecords& log : round.logs) input.on_activity(log);
+    if (saying_ == Saying::kLogs) {
+      for (const registration::ActivityRecords& log : round.logs) input.on_activity(log);
+    }
     for (const capture::RingChunk& chunk : round.chunks) input.on_chunk(chunk);
     input.on_round(round.now);
     script.settle(kProcess, round.now);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "daemon/query/symbols/elf_functions.h"
+#include "daemon/query/symbols/readable_name.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const int file = ::memfd_create("fuzz", 0);

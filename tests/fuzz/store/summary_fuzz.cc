@@ -23,6 +23,23 @@ tailor::store::CostSum total_of(const Summary& summary) {
   return sum;
 }
 
+tailor::store::RunSum runs_of(const Summary& summary) {
+  tailor::store::RunSum sum;
+  for (const auto& [key, runs] : summary.runs) add(sum, runs);
+  return sum;
+}
+
+// Counts are the same, and times and costs are of no more executions than there are.
+void check_runs(const Summary& summary, const tailor::store::RunSum& same) {
+  const tailor::store::RunSum sum = runs_of(summary);
+  check(sum.executions == same.executions && sum.failed == same.failed && sum.untimed == same.untimed &&
+        sum.not_drawn == same.not_drawn);
+  check(sum.elapsed_sum == same.elapsed_sum && sum.elapsed_min == same.elapsed_min &&
+        sum.elapsed_max == same.elapsed_max && sum.rows == same.rows);
+  check(sum.untimed <= sum.executions && sum.elapsed.count() <= sum.timed());
+  check(sum.not_drawn <= sum.executions && sum.sampled() == sum.executions - sum.not_drawn);
+}
+
 std::string as_file(std::string_view payload, std::uint16_t version) {
   namespace store = tailor::store;
   store::FileHeader head{store::FileKind::kSummary};
@@ -42,10 +59,14 @@ void look_at(const Summary& summary) {
   check(again->costs.size() == summary.costs.size() && again->runs.size() == summary.runs.size());
   check(again->first == summary.first && again->last == summary.last);
   check(total_of(*again) == total_of(summary));
+  const tailor::store::RunSum runs = runs_of(summary);
+  check_runs(*again, runs);
+  check_runs(tailor::store::bounded(summary, {1, 1}), runs);
   check(total_of(tailor::store::bounded(summary, {1, 1})) == total_of(summary));
   Summary days = summary;
   tailor::store::roll_up(days, INT64_MAX);
   check(total_of(days) == total_of(summary));
+  check_runs(days, runs);
 }
 
 }  // namespace

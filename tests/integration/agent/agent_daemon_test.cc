@@ -219,6 +219,76 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
   EXPECT_LT(sink().count(Body::kExecutionBegin), 100u);
 }
 
+// A daemon that is slow, and an engine that does not wait for it at its end.
+TEST_F(AgentDaemonTest, WhatAProcessTakesAlongIsCounted) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
+  const tailor_agent_options options = with_small_queue();
+  Milestone full;
+  pid_t child = ::fork();
+  if (child == 0) {
+    if (tailor_agent_start(&options) != 0) ::_exit(1);
+    if (!tailor_agent_barrier(20'000)) ::_exit(2);
+    const std::string name(1000, 'n');
+    const tailor_label label{"query", name.c_str()};
+    tailor_agent_counters counters{sizeof(counters)};
+    tailor_agent_get_counters(&counters);
+    for (const std::uint64_t before = counters.messages_dropped; counters.messages_dropped < before + 1000;) {
+      tailor_execution_begin(1, &label, 1);
+      tailor_agent_get_counters(&counters);
+    }
+    full.reach();
+    ::_exit(0);
+  }
+  ASSERT_TRUE(server_.until([&] { return sink().count(Body::kBarrier) == 1; }));
+  ASSERT_TRUE(full.wait());  // nothing is read meanwhile
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ASSERT_TRUE(server_.until([&] { return !sink().gone.empty(); }));
+  ASSERT_FALSE(sink().arenas.empty());
+  const ArenaView& arena = *sink().arenas[0].arena;
+  const std::uint64_t taken = arena.messages_taken();
+  EXPECT_GT(arena.messages_queued(), taken) << "its queue was full, and has more than a socket";
+  // It may have ended between sending one and counting it.
+  EXPECT_LE(taken, sink().messages.size());
+  EXPECT_GE(taken + 1, sink().messages.size());
+  EXPECT_GE(taken, arena.messages_settled());
+}
+
+// Each execution arrives with all of its labels, and few of them were sent.
+TEST_F(AgentDaemonTest, LabelsThatComeAgainAreSentOnce) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
+  constexpr std::size_t kTextBytes = 4000;
+  constexpr std::size_t kExecutions = 100;
+  const std::string text(kTextBytes, 'q');
+  tailor_agent_options options = with_small_queue();
+  options.queue_bytes = 4 << 20;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (tailor_agent_start(&options) != 0 || !tailor_agent_barrier(20'000)) ::_exit(1);
+    const tailor_label labels[] = {{"user", "ada"}, {"query", text.c_str()}};
+    for (std::size_t i = 0; i < kExecutions; ++i)
+      tailor_execution_end(tailor_execution_begin(1, labels, 2), 0, nullptr);
+    if (!tailor_agent_barrier(20'000)) ::_exit(2);
+    tailor_agent_counters counters{sizeof(counters)};
+    tailor_agent_get_counters(&counters);
+    tailor_agent_stop(1000);
+    ::_exit(counters.bytes_sent < kExecutions * kTextBytes / 10 ? 0 : 3);
+  }
+  int status = -1;
+  ASSERT_TRUE(server_.until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(sink().count(Body::kExecutionBegin), kExecutions);
+  EXPECT_TRUE(sink().rejected.empty());
+  for (const PeerMessage& each : sink().messages) {
+    if (!each.message.has_execution_begin()) continue;
+    const v1::ExecutionBegin& begin = each.message.execution_begin();
+    ASSERT_EQ(begin.labels_size(), 2);
+    EXPECT_EQ(begin.labels(0).value(), "ada");
+    EXPECT_EQ(begin.labels(1).value(), text);
+  }
+}
+
 TEST_F(AgentDaemonTest, ABarrierWaitsForRoomInTheQueue) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
   const tailor_agent_options options = with_small_queue();

@@ -209,7 +209,8 @@ def check_cut_import(folder):
 
 
 def check_piped_file(folder):
-    """What a pipe gives is read once: of a file with something behind its records that is too little, and the error says what to do."""
+    """What a pipe gives is read once: of a file with something behind its records that is too little, and the error says what to do. A file
+    on standard input is no pipe."""
     data = folder / "perf.data"
     perf_file.write(data, [perf_file.comm(1000, 7, "x"), *(perf_file.sample(time, 7, 7, 0x1000) for time in range(2000, 4000))])
     plain, host = data.read_bytes(), b"db7".ljust(64, b"\0")
@@ -223,6 +224,13 @@ def check_piped_file(folder):
     data.write_bytes(named)
     if (done := run("import", data, "-o", folder / "piped.tailor")).returncode != 0:
         fail(f"import of the file itself: {done.returncode} {done.stderr.decode()}")
+    # Behind < it is the file itself, but for what somebody has read of it before.
+    for skipped in (0, 8):
+        with open(data, "rb", buffering=0) as file:
+            file.read(skipped)
+            done = run("import", "-", "-o", folder / "input.tailor", stdin=file)
+        if (done.returncode == 0 and b"2,000 samples in" in done.stderr) != (skipped == 0):
+            fail(f"import of a file on standard input, {skipped} bytes of it read before: {done.returncode} {done.stderr.decode()}")
 
 
 def check_written(folder, whole):

@@ -34,6 +34,7 @@ void call_with_nothing() {
   tailor_thread_waits(nullptr);
   tailor_thread_anchor(nullptr);
   tailor_wait_names(nullptr, 1);
+  tailor_blocked(0, 0, nullptr, 1);
   tailor_plan_new();
   EXPECT_LT(tailor_plan_load(0, nullptr, 1), 0);
   tailor_plan_unload(0);
@@ -55,6 +56,8 @@ void call_with_nothing() {
   std::memset(id, 0xFF, sizeof id);
   tailor_execution_id(0, id);
   EXPECT_EQ(std::memcmp(id, zero, sizeof id), 0);
+  tailor_work_save(nullptr);
+  tailor_work_restore(nullptr);
   EXPECT_EQ(tailor_component_declare(nullptr), 0u);
   tailor_component_code(0, nullptr, nullptr);
   EXPECT_EQ(tailor_region_kind_declare(nullptr), 0u);
@@ -227,6 +230,29 @@ TEST(Contract, OptionsThatACallerLacksHaveTheirDefault) {
   tailor_agent_stop(0);
   older.size = sizeof older;
   EXPECT_EQ(tailor_agent_start(&older), -EINVAL);
+}
+
+TEST_F(RunningAgent, AFibersWorkIsARecordForEachOpenMark) {
+  tailor_saved_work work{};
+  work.size = sizeof work;
+  tailor_work_restore(&work);  // of a fiber that is new
+  tailor_mark_execution_begin(1, 1);
+  tailor_mark_pipeline_begin(2);
+  *tailor_thread_slot() = 77;
+  const std::uint64_t before = log_records();
+  tailor_saved_work older = work;
+  older.size = sizeof older - 1;
+  tailor_work_save(&older);
+  EXPECT_EQ(log_records(), before) << "there is no room for what is saved";
+  tailor_work_save(&work);
+  EXPECT_EQ(log_records(), before + 2);
+  EXPECT_EQ(work.count, 2u);
+  EXPECT_EQ(work.tag, 77u);
+  EXPECT_EQ(*tailor_thread_slot(), 0u);
+  tailor_work_restore(&work);
+  EXPECT_EQ(log_records(), before + 4);
+  EXPECT_EQ(*tailor_thread_slot(), 77u);
+  tailor_work_save(&work);
 }
 
 TEST_F(RunningAgent, FieldsThatTheLibraryLacksAreIgnored) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/marks.h"
+#include "agent/saved_work.h"
 #include "agent/slot_state.h"
 #include "agent/thread_area.h"
 #include "daemon/process/thread_timeline.h"
@@ -203,6 +204,119 @@ TEST_F(SlotState, InOneCopyIsTorn) {
     only.work = 1;
   });
   EXPECT_GT(g_watched.torn, 0u);
+}
+
+tailor_thread_state state_of(const ThreadArea& area) {
+  return area.slot->states[area.slot->state_of & 1];
+}
+
+// What the daemon reads from the area's log behind its first `from` records.
+process::ThreadContext read_log(const ThreadArea& area, std::uint64_t from) {
+  const process::Limits limits;
+  process::ThreadTimeline timeline(limits);
+  for (std::uint64_t i = from; i < area.head; ++i) timeline.add(area.records[i & area.mask], 1);
+  return timeline.now();
+}
+
+bool is_idle(const tailor_thread_state& state) {
+  return context_of(state) == process::ThreadContext{};
+}
+
+// A log that holds the longest sequence, its ends, and begins of the same marks.
+class SavedWork : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(arenas_->start());
+    from_ = arenas_->claim(1);
+    to_ = arenas_->claim(2);
+    work_.size = sizeof work_;
+  }
+
+  std::unique_ptr<ArenaSet> arenas_ = std::make_unique<ArenaSet>(1024);
+  ThreadArea* from_ = nullptr;
+  ThreadArea* to_ = nullptr;
+  tailor_saved_work work_{};
+};
+
+TEST_F(SavedWork, IsOnTheOtherThreadWhatItWasOnTheFirst) {
+  Random random(7);
+  std::uint64_t working = 0, differ = 0, left_behind = 0, too_deep = 0;
+  for (std::uint64_t number = 0; number < 200'000; ++number) {
+    const std::uint64_t first = from_->head, second = to_->head;
+    for (const Record& record : random_sequence(random, number))
+      mark_in(*from_, record.kind, record.id, record.a, record.b);
+    const process::ThreadContext before = context_of(state_of(*from_));
+    save_work(*from_, work_);
+    left_behind += !is_idle(state_of(*from_)) || !(read_log(*from_, first) == process::ThreadContext{});
+    restore_work(*to_, work_);
+    too_deep += work_.left_out > 0;
+    if (work_.left_out == 0) {
+      working += !(before == process::ThreadContext{});
+      differ += !(context_of(state_of(*to_)) == before) || !(read_log(*to_, second) == before);
+    }
+    save_work(*to_, work_);
+  }
+  EXPECT_EQ(differ, 0u);
+  EXPECT_EQ(left_behind, 0u);
+  EXPECT_GT(working, 10'000u) << "else little was compared";
+  EXPECT_GT(too_deep, 0u);
+}
+
+// The broken twin: without the marks that are open further out, an end of one of them fits nothing.
+TEST_F(SavedWork, WithoutItsOuterMarksIsAnother) {
+  mark_execution_begin(*from_, 0xE1, 0xA1);
+  mark_in(*from_, TAILOR_LOG_PIPELINE_BEGIN, 4, 0, 0);
+  mark_in(*from_, TAILOR_LOG_COMPONENT_BEGIN, 7, 0, 0);
+  save_work(*from_, work_);
+  ASSERT_EQ(work_.count, 3u);
+  tailor_saved_work inner = work_;
+  inner.count = 1;
+  inner.marks[0] = work_.marks[2];
+  const auto end_pipeline = [this](const tailor_saved_work& work) {
+    restore_work(*to_, work);
+    mark_in(*to_, TAILOR_LOG_PIPELINE_END, 4, 0, 0);
+    const tailor_thread_state state = state_of(*to_);
+    tailor_saved_work rest{};
+    rest.size = sizeof rest;
+    save_work(*to_, rest);
+    return state;
+  };
+  EXPECT_EQ(end_pipeline(work_).execution, 0xE1u);
+  EXPECT_EQ(end_pipeline(work_).work, 0u) << "the component was begun within the pipeline";
+  EXPECT_EQ(end_pipeline(inner).work, work_word(0, 7));
+}
+
+TEST_F(SavedWork, HasTheTag) {
+  from_->slot->tag = 0x1234;
+  mark_execution_begin(*from_, 0xE1, 0xA1);
+  save_work(*from_, work_);
+  EXPECT_EQ(from_->slot->tag, 0u);
+  EXPECT_EQ(to_->slot->tag, 0u);
+  restore_work(*to_, work_);
+  EXPECT_EQ(to_->slot->tag, 0x1234u);
+  EXPECT_EQ(state_of(*to_).plan, 0xA1u);
+}
+
+TEST_F(SavedWork, OfMarksBeyondThoseThatFitTheOuterOnesAreKept) {
+  mark_execution_begin(*from_, 0xE1, 0xA1);
+  for (std::uint32_t i = 1; i <= TAILOR_SAVED_MARKS; ++i)
+    mark_in(*from_, TAILOR_LOG_COMPONENT_BEGIN, i, 0, 0);
+  save_work(*from_, work_);
+  EXPECT_EQ(work_.count, static_cast<std::uint32_t>(TAILOR_SAVED_MARKS));
+  EXPECT_EQ(work_.left_out, 1u);
+  restore_work(*to_, work_);
+  EXPECT_EQ(state_of(*to_).work, work_word(0, TAILOR_SAVED_MARKS - 1));
+  mark_in(*to_, TAILOR_LOG_COMPONENT_END, TAILOR_SAVED_MARKS, 0, 0);  // of the one that was not kept
+  EXPECT_EQ(state_of(*to_).work, work_word(0, TAILOR_SAVED_MARKS - 1));
+}
+
+// It may come from anywhere in the engine's memory.
+TEST_F(SavedWork, ThatNobodySavedDoesNothing) {
+  std::memset(&work_, 0xFF, sizeof work_);
+  work_.tag = 0;
+  restore_work(*to_, work_);
+  EXPECT_TRUE(is_idle(state_of(*to_)));
+  EXPECT_EQ(read_log(*to_, 0), process::ThreadContext{});
 }
 
 TEST_F(SlotState, IsEmptyForTheNextThread) {

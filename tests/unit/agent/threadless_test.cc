@@ -23,10 +23,11 @@ std::ptrdiff_t entries(const char* folder) {
 
 class ThreadlessTest : public ::testing::Test {
  protected:
-  int start(std::uint32_t flags) {
+  int start(std::uint32_t flags, std::uint32_t tag_strategy = TAILOR_TAGS_NONE) {
     tailor_agent_options options{};
     options.size = sizeof(options);
     options.engine_name = "backend";
+    options.tag_strategy = tag_strategy;
     options.socket_path = daemon_.path().c_str();
     options.queue_bytes = 4 << 20;
     options.log_records = 256;
@@ -49,9 +50,59 @@ class ThreadlessTest : public ::testing::Test {
     std::string bytes = plan.SerializeAsString();
     EXPECT_EQ(tailor_plan_load(id, bytes.data(), bytes.size()), 0);
   }
+  // Whether an execution that begins now was drawn to have no tags, as the daemon hears it.
+  bool has_no_tags() {
+    const std::uint64_t execution = tailor_execution_begin(0, nullptr, 0);
+    EXPECT_EQ(tailor_agent_pump(), 0);
+    const Received said = daemon_.until(Body::kExecutionBegin);
+    EXPECT_EQ(said.message.execution_begin().handle(), execution);
+    return said.message.execution_begin().tags_off();
+  }
+  void want_no_tags(std::uint32_t permille) {
+    v1::DaemonMessage message;
+    message.mutable_settings()->set_untagged_permille(permille);
+    daemon_.send(message);
+    EXPECT_EQ(tailor_agent_pump(), 0);
+  }
 
   FakeDaemon daemon_;
 };
+
+// What is told to have no tags and has them would make their cost seem nothing.
+TEST_F(ThreadlessTest, OnlyAnEngineThatAsksHasExecutionsWithoutTags) {
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD, TAILOR_TAGS_MEMORY_SLOT), 0);
+  connect();
+  want_no_tags(1000);
+  EXPECT_FALSE(has_no_tags()) << "nobody has asked";
+  EXPECT_EQ(tailor_execution_tag_strategy(0), static_cast<std::uint32_t>(TAILOR_TAGS_NONE));
+  EXPECT_TRUE(has_no_tags());
+  want_no_tags(0);
+  EXPECT_FALSE(has_no_tags());
+}
+
+TEST_F(ThreadlessTest, AnEngineWithoutTagsHasNoneToLeaveOut) {
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD), 0);
+  connect();
+  want_no_tags(1000);
+  EXPECT_EQ(tailor_execution_tag_strategy(0), static_cast<std::uint32_t>(TAILOR_TAGS_NONE));
+  EXPECT_FALSE(has_no_tags());
+}
+
+TEST_F(ThreadlessTest, WhoHoldsALockIsSaid) {
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD), 0);
+  connect();
+  std::uint32_t holders[20];
+  for (std::uint32_t i = 0; i < 20; ++i) holders[i] = 100 + i;
+  tailor_blocked(0, 99, holders, 20);
+  tailor_blocked(7, 99, holders, 0);
+  tailor_blocked(7, 99, holders, 20);
+  EXPECT_EQ(tailor_agent_pump(), 0);
+  const v1::Blocked said = daemon_.until(Body::kBlocked).message.blocked();
+  EXPECT_EQ(said.pid(), 7u);
+  EXPECT_EQ(said.since_tsc(), 99u);
+  ASSERT_EQ(said.holders_size(), 16) << "not more";
+  EXPECT_EQ(said.holders(15), 115u);
+}
 
 TEST_F(ThreadlessTest, PumpIsForAgentsWithoutAThread) {
   EXPECT_EQ(tailor_agent_pump(), -ECANCELED);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/bpf/suited_events.h"
 #include "tests/support/fake_os.h"
 
 namespace tailor::bpf {

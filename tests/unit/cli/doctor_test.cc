@@ -97,6 +97,28 @@ TEST(Doctor, NamesWhyGeneratedCodeIsNobodys) {
   EXPECT_EQ(many[1].cause, "no_code");
 }
 
+TEST(Doctor, SaysWhatAgentsDidNotSend) {
+  const auto of = [](std::uint64_t messages, std::uint64_t unsent) {
+    return findings_of("messages", [=](profile::ProfileSink& sink) {
+      test::give_profile(sink, 10);
+      profile::Accounting account;
+      account.process = {50, 1};
+      account.messages = messages;
+      account.agent_unsent = unsent;
+      sink.on_accounting(account);
+    });
+  };
+  EXPECT_TRUE(of(1000, 0).empty());
+  const auto few = of(10, 2);
+  ASSERT_EQ(few.size(), 1u);
+  EXPECT_EQ(few[0].state, Finding::State::kNote);
+  const auto many = of(10'000, 6425);
+  ASSERT_EQ(many.size(), 1u);
+  EXPECT_EQ(many[0].state, Finding::State::kProblem);
+  EXPECT_NE(many[0].found.find("6,425 messages"), std::string::npos) << many[0].found;
+  EXPECT_NE(many[0].remedy, few[0].remedy);
+}
+
 // One process, which kept tags, and what else its profile says.
 std::vector<Finding> forgotten_code(const std::string& check, std::uint32_t tags,
                                     const std::function<void(profile::ProfileSink&)>& give) {

@@ -30,6 +30,7 @@ TEST(PerfWords, TheErrorSaysWhatToType) {
   EXPECT_THAT(said("report", "--input=x.tailor"), HasSubstr("type tailor report FILE"));
   EXPECT_THAT(said("report", "x.tailor --sort dso"), HasSubstr("--level function"));
   EXPECT_THAT(said("report", "--stdio"), HasSubstr("leave it out"));
+  EXPECT_THAT(said("report", "--time 1,2 x.tailor"), HasSubstr("--from TIME --to TIME"));
   EXPECT_THAT(said("record", "-a"), HasSubstr("name it with -p PID"));
   EXPECT_THAT(said("top", "--sort cpu"), HasSubstr("type s while it runs"));
   EXPECT_THAT(said("annotate", "-s main"), HasSubstr("--plan"));

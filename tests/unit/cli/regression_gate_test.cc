@@ -126,11 +126,30 @@ TEST(Gate, ConditionsThatAreNone) {
 TEST(Gate, WhatOlderSumsDoNotSayIsNotJudged) {
   query::Comparison both = compared({100, 100}, {1000, 1000});
   EXPECT_FALSE(judged("total>5%", both).holds.empty());
-  both.intervals_known = both.plans_known = false;
+  both.intervals_known = both.plans_known = both.details_known = false;
   for (const char* condition : {"total>5%", "operator>5%", "plan"}) {
     EXPECT_THAT(judged(condition, both).holds, IsEmpty()) << condition;
     EXPECT_THAT(judged(condition, both).unknown, HasSubstr("the samples are gone")) << condition;
   }
+}
+
+TEST(Gate, CostsOfRunsOfUnknownNumberAreNotJudged) {
+  query::Comparison both = compared({100, 100}, {1000, 1000});
+  both.runs_known = false;
+  EXPECT_THAT(judged("total>5%", both).holds, IsEmpty());
+  EXPECT_THAT(judged("total>5%", both).unknown, HasSubstr("it is not known how many"));
+  EXPECT_THAT(judged("plan", both).unknown, IsEmpty());
+}
+
+// How much the executions differ that were not drawn is in no sum.
+TEST(Gate, SumsOfAShareOfTheExecutionsAreNotJudged) {
+  query::Comparison both = compared({100, 100}, {1000, 1000});
+  both.intervals_known = false;
+  for (const char* condition : {"total>5%", "operator>5%"}) {
+    EXPECT_THAT(judged(condition, both).holds, IsEmpty()) << condition;
+    EXPECT_THAT(judged(condition, both).unknown, HasSubstr("a share of these was sampled")) << condition;
+  }
+  EXPECT_THAT(judged("plan", both).unknown, IsEmpty());
 }
 
 }  // namespace

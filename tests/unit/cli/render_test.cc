@@ -39,34 +39,6 @@ query::Profile sample(int rounds = 11) {
   return test::make_profile([&](profile::ProfileSink& sink) { test::give_profile(sink, rounds); });
 }
 
-// The line of "Table scan" on orders, with these attributes beside its own.
-std::string orders_with(std::initializer_list<std::pair<const char*, double>> attributes) {
-  const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
-    test::give_profile(sink, 2);
-    v1::Plan plan = test::sample_plan();
-    for (const auto& [key, number] : attributes) {
-      v1::Attribute& attribute = *plan.mutable_levels(0)->mutable_components(3)->add_attributes();
-      attribute.set_key(key);
-      attribute.set_number(number);
-    }
-    sink.on_plan(test::kSampleProcess, 0, plan);
-  });
-  for (const std::string& line : lines_of(rendered(profile, plain(160)))) {
-    if (const std::size_t at = line.find("orders; "); at != std::string::npos) return line.substr(at);
-  }
-  return {};
-}
-
-TEST(RenderPlan, EstimatedAndActualRows) {
-  EXPECT_EQ(orders_with({}), "orders; ~15,000 rows");
-  EXPECT_EQ(orders_with({{"cost", 7.5}, {"loops", 1}, {"actual_rows", 14987}}),
-            "orders; ~15,000 rows, 14,987 counted; cost: 7.5");
-  EXPECT_EQ(orders_with({{"loops", 12}, {"actual_rows", 3}}),
-            "orders; ~15,000 rows, 3 counted in each of 12 loops");
-  EXPECT_EQ(orders_with({{"loops", 0}}), "orders; ~15,000 rows, never run");
-  EXPECT_EQ(orders_with({{"actual_rows", 0}}), "orders; ~15,000 rows, 0 counted");
-}
-
 TEST(RenderPlan, TheTreeWithItsCosts) {
   const std::string text = rendered(sample(), plain(110));
   EXPECT_THAT(text,
@@ -90,6 +62,24 @@ TEST(RenderPlan, TheTreeWithItsCosts) {
   EXPECT_THAT(
       text,
       HasSubstr("Links of 132 samples in generated code: exact 83.3 %, shared 8.3 %, set-up code 8.3 %.\n"));
+}
+
+TEST(RenderPlan, ExecutionsWithoutASampleStandBesideThoseThatHaveSome) {
+  const query::Profile profile = test::make_profile([](profile::ProfileSink& sink) {
+    test::give_profile(sink, 1);
+    for (ExecutionHandle handle = 100; handle < 1300; ++handle) {
+      profile::ExecutionRecord execution;
+      execution.process = test::kSampleProcess;
+      execution.handle = handle;
+      execution.plan = test::kSamplePlan;
+      execution.begin = test::kSampleStart;
+      execution.end = test::kSampleStart + 1;
+      sink.on_execution(execution);
+    }
+  });
+  EXPECT_THAT(rendered(profile, plain(200)),
+              HasSubstr("· 1 execution, 1,200 more without a sample · own time"));
+  EXPECT_THAT(rendered(sample(), plain(200)), Not(HasSubstr("without a sample")));
 }
 
 // One thread works all the time, and one a tenth of it.
@@ -117,7 +107,7 @@ TEST(RenderPlan, ElapsedTimeHasAColumnOfThreads) {
   ASSERT_TRUE(report);
   for (const std::size_t width : {80, 120}) {
     const std::string text = render(time.profile, *report, plain(width));
-    EXPECT_THAT(text, HasSubstr("samples threads")) << width;
+    EXPECT_THAT(text, HasSubstr("samples threads  skew")) << width;
     EXPECT_THAT(text, testing::ContainsRegex(" 1\\.1 [^\n]*= a thread worked\n")) << width;
     EXPECT_THAT(text, HasSubstr("2 executions are left out")) << width;
     EXPECT_THAT(text, HasSubstr("elapsed time in 352 samples")) << width;
@@ -207,50 +197,6 @@ TEST(RenderPlan, KernelTimeThatWasNotSampledIsNotZero) {
       << text;
   EXPECT_THAT(text, testing::ContainsRegex(" 2 +\\?  [^\n]*= everything\n"));
   EXPECT_THAT(rendered(sample(), plain(120)), Not(HasSubstr("not sampled")));
-}
-
-TEST(RenderPlan, LostMarksAreSaidFirst) {
-  const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
-    test::give_profile(sink, 10);
-    profile::SampleRecord lost = test::ir_sample(1, 3);
-    lost.attribution = {};
-    lost.attribution.reason = profile::Reason::kMarksLost;
-    sink.on_samples(std::vector{lost, lost});
-    profile::Accounting account;
-    account.process = test::kSampleProcess;
-    account.received = account.attributed = 162;
-    account.log_lost = 12'345;
-    sink.on_accounting(account);
-  });
-  const std::string text = rendered(profile, plain(2000));
-  EXPECT_TRUE(text.starts_with("Marks were lost:")) << text;
-  EXPECT_THAT(text,
-              HasSubstr("(12,345 records of the whole recording). 2 samples of this report (1.2 %) are"));
-  EXPECT_THAT(text, testing::ContainsRegex(" 2 [^\n]* marks lost\n"));
-}
-
-TEST(RenderPlan, OneLostSampleIsSingular) {
-  for (const std::uint64_t count : {1, 2}) {
-    const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
-      test::give_profile(sink, 10);
-      profile::SampleRecord lost = test::ir_sample(1, 3);
-      lost.attribution = {};
-      lost.attribution.reason = profile::Reason::kMarksLost;
-      sink.on_samples(std::vector(count, lost));
-      profile::Accounting account;
-      account.process = test::kSampleProcess;
-      account.received = account.attributed = 160 + count;
-      account.log_lost = 3;
-      account.executions_unknown = count;
-      sink.on_accounting(account);
-    });
-    const std::string text = rendered(profile, plain(2000));
-    EXPECT_THAT(text,
-                testing::ContainsRegex(count == 1 ? " 1 sample of this report [^a-z]* is unattributed for it"
-                                                  : " 2 samples of this report [^a-z]* are unattributed"));
-    EXPECT_THAT(text, HasSubstr(count == 1 ? " 1 sample more of the recording belongs to operators"
-                                           : " 2 samples more of the recording belong to operators"));
-  }
 }
 
 TEST(RenderPlan, CodeThatNobodyRegisteredIsSaid) {

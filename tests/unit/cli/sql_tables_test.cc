@@ -8,11 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "daemon/profile/added_runs.h"
 #include "daemon/query/reports/function_report.h"
+#include "daemon/store/elapsed_buckets.h"
 #include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 
@@ -151,6 +154,39 @@ TEST(SqlTables, AFilterHoldsForFunctionsToo) {
   EXPECT_THAT(rows_of("SELECT name FROM function_names", true, filters), ElementsAre("[unknown]"));
 }
 
+TEST(SqlTables, ExecutionsSayHowManyRunsTheyAre) {
+  query::LoadOptions options;
+  options.keep_samples = options.keep_activity = true;
+  const std::string bytes = test::profile_bytes([](profile::ProfileSink& sink) {
+    test::give_called(sink);
+    profile::ExecutionRecord sum;
+    sum.process = test::kSampleProcess;
+    sum.plan = test::kSamplePlan;
+    sum.begin = test::kSampleStart;
+    sum.end = test::kSampleStart + 90;
+    sum.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+    sum.handle = 50;
+    sum.id.bytes.fill(50);
+    sink.on_execution(sum);
+    profile::AddedRuns added;
+    added.runs = 3;
+    added.elapsed_sum = 60;
+    added.elapsed_min = added.elapsed_max = 20;
+    added.buckets = {{store::ElapsedBuckets::bucket_of(20), 3}};
+    sum.added = std::make_shared<const profile::AddedRuns>(added);
+    sum.handle = 51;
+    sum.id.bytes.fill(51);
+    sink.on_execution(sum);
+  });
+  auto profile = test::load(bytes, options);
+  const auto view = serve::make_view({std::make_shared<const query::Profile>(std::move(profile)), {}}, {});
+  ASSERT_TRUE(view);
+  const auto tables = SqlTables::make(*view, false);
+  ASSERT_TRUE(tables);
+  EXPECT_THAT(rows_of(*tables, "SELECT execution, elapsed_ns, runs FROM executions ORDER BY execution"),
+              ElementsAre("3 NULL 1", "50 90 NULL", "51 90 3"));
+}
+
 TEST(SqlTables, OnlyStatementsThatReadFunctionsNeedThem) {
   for (const char* sql : {"SELECT * FROM functions", "SELECT count(*) FROM function_costs",
                           "SELECT function FROM samples", "SELECT * FROM samples",
@@ -195,7 +231,11 @@ TEST(SqlTables, SumsOfAStoreAreTables) {
   known.kernel = store::to_parts(5e5);
   store::CostSum& older = sums.costs[key_of_hour(24, {})];
   older.weight = older.undetailed = store::to_parts(7);
-  sums.runs[{50, 1000, "9c1e"}] = {2, 1, 30, 10, 20};
+  store::RunSum& run = sums.runs[{50, 1000, "9c1e"}] = {5, 1, 30, 10, 20};
+  run.untimed = 3;
+  run.not_drawn = 1;
+  store::RunSum& unknown = sums.runs[{50, 1000, "beef"}];
+  unknown.executions = unknown.untimed = 1;
   sums.losses[50].late = 4;
   sums.queries[{1000, "beef"}] = {"other", "select ?"};
   const auto all = SqlTables::make(sums, "", {});
@@ -205,8 +245,10 @@ TEST(SqlTables, SumsOfAStoreAreTables) {
                       "history_costs ORDER BY since_s"),
               ElementsAre("86400 24 operator NULL 3 0 7 NULL NULL",
                           "180000 1 operator 000000000000abcd 3 2.5 1e+06 500000 0"));
-  EXPECT_THAT(rows_of(*all, "SELECT uid, executions, failed, elapsed_sum, elapsed_max FROM history_runs"),
-              ElementsAre("1000 2 1 30 20"));
+  EXPECT_THAT(rows_of(*all,
+                      "SELECT uid, executions, failed, drawn, elapsed_sum, elapsed_min, elapsed_max, untimed "
+                      "FROM history_runs ORDER BY fingerprint"),
+              ElementsAre("1000 5 1 4 30 10 20 3", "1000 1 0 1 0 NULL NULL 1"));
   EXPECT_THAT(rows_of(*all, "SELECT hours, late FROM history_losses"), ElementsAre("1 4"));
   EXPECT_THAT(rows_of(*all, "SELECT name FROM history_queries"), ElementsAre("other"));
   const auto one = SqlTables::make(sums, "beef", {});

@@ -90,6 +90,8 @@ TEST(Numbers, InWords) {
   EXPECT_EQ(percent(0.0001), "<0.1 %");
   EXPECT_EQ(grouped(1234567), "1,234,567");
   EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(at_least("3.00 s", true), "> 3.00 s");
+  EXPECT_EQ(columns(at_least("3.00 s", false)), 8u);
 }
 
 TEST(Text, ColumnsOfNumbersHaveRoomForTheLargest) {

@@ -1,6 +1,7 @@
 // Clients that send descriptors which are slow to close make nobody else wait: the kernel refuses such
 // packets, and where it cannot, threads of their users bear with them.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -213,6 +214,27 @@ TEST_F(StrangeDescriptorsTest, AConnectionInWhichASlowOneLiesIsClosedElsewhere) 
   EXPECT_EQ(closed->load(), 0);
   slow.theirs.reset();
   while (closed->load() == 0) std::this_thread::yield();
+}
+
+// Twin: a server that closes its socket itself ends a minute later, and nothing is left of the connection
+// then.
+TEST_F(StrangeDescriptorsTest, AServerEndsBeforeOneThatNobodyHasAccepted) {
+  LingeringSocket slow;
+  ASSERT_TRUE(slow.ours && slow.theirs);
+  std::promise<void> opened;
+  start(ControlServer::kMaxClients, [gate = opened.get_future().share()](int fd) {
+    gate.wait();
+    ::close(fd);
+  });
+  const UniqueFd hostile = connected();
+  send_with(hostile, status, slow.ours.get());
+  slow.ours.reset();
+  server.reset();
+  pollfd over{hostile.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&over, 1, 0), 0) << "it is closed later";
+  slow.theirs.reset();
+  opened.set_value();
+  EXPECT_EQ(::poll(&over, 1, -1), 1);
 }
 
 // Each connection that waits to be closed takes a descriptor of the daemon.

@@ -70,6 +70,7 @@ class PerfFile : public pipeline::Input {
   void on_settled(const registration::Settled& /*event*/) override {}
   void on_rejected(const registration::PeerRejected& /*event*/) override {}
   void on_agent_dropped(ProcessId /*process*/, std::uint64_t /*messages*/) override {}
+  void on_agent_unsent(ProcessId /*process*/, std::uint64_t /*messages*/) override {}
   void on_gone(const registration::PeerGone& /*event*/) override {}
   void on_capture_ended(const pipeline::CaptureEnded& /*event*/) override {}
   void on_process_ended(ProcessId /*process*/) override {}

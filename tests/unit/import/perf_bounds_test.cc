@@ -9,6 +9,7 @@
 #include <string>
 
 #include "daemon/import/perf_import.h"
+#include "daemon/profile/ignoring_sink.h"
 #include "daemon/store/file_io.h"
 #include "tests/support/record_encoder.h"
 
@@ -39,24 +40,13 @@ class SparseInput : public store::Input {
 };
 
 // Counts, and keeps the order of samples.
-class CountingSink : public profile::ProfileSink {
+class CountingSink : public profile::IgnoringSink {
  public:
   void on_recording(const profile::RecordingInfo&) override { ++recordings; }
-  void on_process(const profile::ProcessRecord&) override {}
-  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
-  void on_component(ProcessId, std::uint32_t, const std::string&) override {}
   void on_mapping(const profile::MappingRecord& mapping) override { mapped[mapping.path] = mapping.time; }
-  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
-  void on_plan(ProcessId, TimeNs, const v1::Plan&) override {}
-  void on_code(ProcessId, TimeNs, const v1::CodeObject&) override {}
-  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
-  void on_execution(const profile::ExecutionRecord&) override {}
   void on_samples(std::span<const profile::SampleRecord> samples) override {
     for (const auto& sample : samples) times.push_back(sample.time);
   }
-  void on_activity(std::span<const profile::ActivityRecord>) override {}
-  void on_accounting(const profile::Accounting&) override {}
-  void on_watermark(TimeNs) override {}
   int recordings = 0;
   std::vector<TimeNs> times;
   std::map<std::string, TimeNs> mapped;

@@ -54,6 +54,7 @@ void act(pipeline::Input& input, int turns = 300) {
     input.advance(time);
   }
   input.on_agent_dropped(process, 17);
+  input.on_agent_unsent(process, 5);
   input.on_rejected({1, process, "nonsense \xff"});
   script.unload_code(process, ms(304), 11);
   script.gone(process, registration::GoneReason::kHangup);

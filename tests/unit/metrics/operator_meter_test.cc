@@ -190,6 +190,24 @@ TEST(OperatorMeter, RunsThatAreAddedUpCountEach) {
   EXPECT_NEAR(reading.execution_seconds, 1.49, 1e-9);
 }
 
+TEST(OperatorMeter, RunsOfUnknownNumberAreInNoElapsedTime) {
+  OperatorMeter meter;
+  test::give_context(meter);
+  profile::ExecutionRecord sum;
+  sum.process = test::kSampleProcess;
+  sum.handle = 99;
+  sum.id.bytes.fill(9);
+  sum.plan = test::kSamplePlan;
+  sum.begin = test::kSampleStart;
+  sum.end = sum.begin + 30'000'000'000;
+  sum.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  meter.on_execution(sum);
+  const MeterReading reading = meter.read();
+  EXPECT_EQ(reading.executions, 1u);
+  EXPECT_EQ(reading.untimed, 1u);
+  EXPECT_EQ(reading.execution_seconds, 0);
+}
+
 TEST(Exposition, EscapesWhatEnginesSay) {
   MeterReading reading;
   reading.operators = {{{"f", "a\"b\\c\nd", "k", "db\xff", "u"}, 1.5}};

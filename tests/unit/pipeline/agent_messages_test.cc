@@ -65,6 +65,37 @@ TEST_F(PipelineTest, AProblemSaysThatMessagesWereLost) {
   EXPECT_EQ(said(), whole + " (so far 12 messages of this process were lost before they reached the daemon)");
 }
 
+// Each agent of a process counts from 0. One that connects again goes on, and sends what it had ready.
+TEST_F(PipelineTest, WhatAgentsLostIsCountedOverAllAgentsOfAProcess) {
+  script.hello(kProcess, 1, us(1), "first");
+  const auto account = [&]() -> const profile::Accounting& {
+    return pipeline.processes().find(kProcess)->accounting;
+  };
+  const auto hang_up = [&](std::uint64_t dropped, std::uint64_t unsent) {
+    pipeline.on_agent_dropped(kProcess, dropped);
+    pipeline.on_agent_unsent(kProcess, unsent);
+    script.gone(kProcess, registration::GoneReason::kHangup);
+  };
+  hang_up(3, 7);
+  EXPECT_EQ(account().agent_unsent, 7u);
+  script.hello(kProcess, 2, ms(1), "first");
+  EXPECT_EQ(account().agent_dropped, 3u);
+  EXPECT_EQ(account().agent_unsent, 0u) << "it sends them now";
+  hang_up(4, 2);
+  script.hello(kProcess, 3, ms(2), "second");
+  EXPECT_EQ(account().agent_unsent, 2u) << "nobody sends them any more";
+  hang_up(10, 20);
+  EXPECT_EQ(account().agent_dropped, 14u);
+  EXPECT_EQ(account().agent_unsent, 22u);
+  // Stopped, and started again.
+  script.hello(kProcess, 4, ms(3), "second");
+  script.gone(kProcess, registration::GoneReason::kGoodbye);
+  script.hello(kProcess, 5, ms(4), "second");
+  pipeline.on_agent_dropped(kProcess, 11);
+  EXPECT_EQ(account().agent_dropped, 15u);
+  EXPECT_EQ(account().agent_unsent, 2u);
+}
+
 TEST_F(PipelineTest, RowsThatNobodyCountedAreNotKnown) {
   start_engine();
   script.begin(kProcess, ms(1), 5, 1);

@@ -253,7 +253,6 @@ class Road {
     const std::int32_t parent = lives_[life].id.pid, pid = 60 + static_cast<std::int32_t>(lives_.size());
     lives_.push_back({.id = {pid, 0}, .parent = life, .forked = time});
     at(late(time), [this, parent, pid, time] { script_.forks(parent, pid, time); });
-    sample(lives_.size() - 1, time + kMicro);  // a profile has no process that was never sampled
   }
 
   void execute(std::size_t life, TimeNs time) {

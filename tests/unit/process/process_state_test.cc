@@ -56,6 +56,17 @@ TEST_F(ProcessStateTest, APlanSaidAgainWithOtherAttributesIsNews) {
   EXPECT_TRUE(state.load_plan(plan, 32)->fresh);
 }
 
+TEST_F(ProcessStateTest, APlanSaidAgainWithOtherAccessesIsNews) {
+  v1::Plan plan = small_plan(1);
+  ASSERT_TRUE(state.load_plan(plan, 20).ok());
+  v1::Access* access = plan.mutable_levels(0)->mutable_components(0)->add_accesses();
+  access->set_region("lineitem.l_tax");
+  EXPECT_TRUE(state.load_plan(plan, 30)->fresh);
+  EXPECT_FALSE(state.load_plan(plan, 31)->fresh);
+  access->set_item_bytes(8);
+  EXPECT_TRUE(state.load_plan(plan, 32)->fresh);
+}
+
 TEST_F(ProcessStateTest, ASlotBelongsToAPlanForATime) {
   ASSERT_TRUE(state.load_plan(small_plan(1, 5, 1), 20).ok());
   ASSERT_TRUE(state.unload_plan(1, 30).ok());

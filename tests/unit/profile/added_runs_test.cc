@@ -84,9 +84,18 @@ TEST(AddedRuns, WithoutThemAnExecutionIsOneRun) {
   EXPECT_FALSE(adds_up_runs(record)) << "a label of the engine's own";
   record.labels = {{"runs", "short runs of this plan, added up"}};
   EXPECT_TRUE(adds_up_runs(record));
+  EXPECT_TRUE(is_untimed(record));
+  EXPECT_EQ(runs_of(record), 1u);
+  EXPECT_EQ(failed_runs_of(record), 1u);
+  EXPECT_EQ(run_times_of(record).longest, 0u) << "its span is of many runs";
+  record.end = kTimeMax;
+  EXPECT_FALSE(is_untimed(record)) << "it runs";
+  record.end = 150;
   record.labels.clear();
+  EXPECT_FALSE(is_untimed(record));
   record.added = test::thousand_runs();
   EXPECT_TRUE(adds_up_runs(record));
+  EXPECT_FALSE(is_untimed(record));
   EXPECT_EQ(runs_of(record), 1000u);
   EXPECT_EQ(failed_runs_of(record), 3u);
   EXPECT_EQ(run_times_of(record).longest, 50'000'000u);

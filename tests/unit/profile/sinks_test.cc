@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/profile/forwarding_sink.h"
+#include "daemon/profile/ignoring_sink.h"
 #include "daemon/profile/tee_sink.h"
 
 namespace tailor::profile {
@@ -109,6 +110,18 @@ TEST(TeeSink, GivesEachCallToAll) {
   give_all(sink);
   EXPECT_EQ(one.calls, given());
   EXPECT_EQ(other.calls, given());
+}
+
+// Those that it overrides it hears, large plans among them.
+TEST(IgnoringSink, NeedsNoneOfTheCalls) {
+  class OfPlans : public IgnoringSink {
+   public:
+    void on_plan(ProcessId, TimeNs t, const v1::Plan&) override { times.push_back(t); }
+    std::vector<TimeNs> times;
+  };
+  OfPlans sink;
+  give_all(sink);
+  EXPECT_EQ(sink.times, (std::vector<TimeNs>{10, 11}));
 }
 
 // A large plan or code object comes by another call, and is held back as a small one.

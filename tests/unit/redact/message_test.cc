@@ -68,6 +68,39 @@ TEST(MessageRedactor, WhatIsNoLiteralStays) {
   EXPECT_EQ(load.SerializeAsString(), before);
 }
 
+// The text of an attribute with this key, as it is kept.
+std::string kept(const char* key, const char* text) {
+  v1::AgentMessage message;
+  v1::Attribute& attribute = *message.mutable_plan_load()->add_levels()->add_components()->add_attributes();
+  attribute.set_key(key);
+  attribute.set_text(text);
+  MessageRedactor().redact(message, DoubleQuotes::kName);
+  return attribute.text();
+}
+
+TEST(MessageRedactor, WhatTailorSaysOfANodeStays) {
+  for (const char* said : {"2.1 % of its time", "1.2e+02 % of its time", "0.5 % of its time, if it had them",
+                           "12 % of its time, so that one execution in 6.0 has them"})
+    EXPECT_EQ(kept("wrappers", said), said);
+  for (const char* name : {"InitPlan 1", "SubPlan 7", "InitPlan 1 (returns $0)", "SubPlan 2 (returns $1,$2)"})
+    EXPECT_EQ(kept("details", name), name);
+}
+
+// Only the whole sentence under its own key is Tailor's: a literal behind it or elsewhere is one.
+TEST(MessageRedactor, NothingElsePassesForWhatTailorSays) {
+  EXPECT_EQ(kept("predicate", "InitPlan 1 (returns $0)"), "InitPlan ? (returns $0)");
+  EXPECT_EQ(kept("wrappers", "InitPlan 1 (returns $0)"), "InitPlan ? (returns $0)");
+  EXPECT_EQ(kept("details", "2.1 % of its time"), "? % of its time");
+  EXPECT_EQ(kept("wrappers", "2.1 % of its time, a = 4711"), "? % of its time, a = ?");
+  EXPECT_EQ(kept("wrappers", "2 % of its time, if it had them and 'x'"),
+            "? % of its time, if it had them and ?");
+  EXPECT_EQ(kept("wrappers", " % of its time > 12"), " % of its time > ?");
+  EXPECT_EQ(kept("details", "InitPlan 1 (returns 4711)"), "InitPlan ? (returns ?)");
+  EXPECT_EQ(kept("details", "InitPlan 1 (returns $0) = 4711"), "InitPlan ? (returns $0) = ?");
+  EXPECT_EQ(kept("details", "InitPlan 'x' (returns $0)"), "InitPlan ? (returns $0)");
+  EXPECT_EQ(kept("details", "SubPlan 1 (returns $0,)"), "SubPlan ? (returns $0,)");
+}
+
 // Two references to one text stay two references to one text, and say nothing of it to who guesses.
 TEST(MessageRedactor, DigestsOfTextsStayEqualAndCannotBeGuessed) {
   const Sha256Digest digest = sha256(text());

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <string>
 
 #include "daemon/registration/limits.h"
 #include "daemon/registration/wire_budget.h"
@@ -152,6 +154,55 @@ TEST(Validate, PlansFitTogether) {
   EXPECT_THAT(why_plan([](auto& p) { p.add_attachments()->set_sha256("short"); }), HasSubstr("SHA-256"));
 }
 
+TEST(Validate, AccessesNameWhatThereIs) {
+  const auto why_access = [](const std::function<void(v1::Access&)>& change) {
+    return why_plan([&](v1::Plan& p) {
+      v1::Access& access = *p.mutable_levels(1)->add_components()->add_accesses();
+      p.mutable_levels(1)->mutable_components(0)->set_id(1);
+      access.set_pattern(v1::ACCESS_RANDOM);
+      access.set_region("join build");
+      access.set_region_owner(2);
+      access.set_pipeline(1);
+      access.set_item_bytes(24);
+      access.set_reads(true);
+      access.mutable_accesses()->set_rows_of(1);
+      change(access);
+    });
+  };
+  EXPECT_EQ(why_access([](v1::Access&) {}), "");
+  EXPECT_THAT(why_access([](auto& a) { a.set_region_owner(3); }), HasSubstr("region of component 3 of 2"));
+  EXPECT_THAT(why_access([](auto& a) { a.set_region(std::string(kMaxNameBytes + 1, 'r')); }),
+              HasSubstr("too long"));
+  EXPECT_THAT(why_access([](auto& a) { a.set_pipeline(2); }), HasSubstr("pipeline 2"));
+  EXPECT_THAT(why_access([](auto& a) { a.set_used_bytes(25); }), HasSubstr("25 used bytes"));
+  EXPECT_THAT(why_access([](auto& a) { a.mutable_accesses()->set_rows_of(0); }),
+              HasSubstr("rows of component 0"));
+  EXPECT_THAT(why_access([](auto& a) { a.mutable_items()->set_rows_into(3); }),
+              HasSubstr("rows of component 3"));
+  for (const double factor : {-1.0, std::nan(""), static_cast<double>(INFINITY)})
+    EXPECT_THAT(why_access([&](auto& a) { a.mutable_times()->set_factor(factor); }), HasSubstr("factor"));
+  EXPECT_EQ(why_access([](auto& a) { a.set_pattern(static_cast<v1::AccessPattern>(77)); }), "")
+      << "a later version knows it";
+
+  const auto why_component = [](const std::function<void(v1::Component&)>& change) {
+    return why_plan([&](v1::Plan& p) { change(*p.mutable_levels(0)->mutable_components(0)); });
+  };
+  EXPECT_THAT(why_component([](v1::Component& c) {
+                for (int i = 0; i <= kMaxAccesses; ++i) c.add_accesses();
+              }),
+              HasSubstr("4097 accesses"));
+  EXPECT_THAT(
+      why_component([](v1::Component& c) { c.mutable_computation()->set_cycles_per_row(std::nan("")); }),
+      HasSubstr("cycles"));
+  EXPECT_THAT(why_component([](v1::Component& c) {
+                c.mutable_computation()->set_source(std::string(kMaxNameBytes + 1, 's'));
+              }),
+              HasSubstr("source"));
+  EXPECT_THAT(
+      why_component([](v1::Component& c) { c.mutable_computation()->mutable_rows()->set_rows_of(9); }),
+      HasSubstr("rows of component 9"));
+}
+
 TEST(Validate, CodeFitsTogether) {
   EXPECT_THAT(why_code([](auto& c) { c.set_id(0); }), HasSubstr("without an id"));
   EXPECT_THAT(why_code([](auto& c) { c.clear_code(); }), HasSubstr("has no code"));
@@ -197,6 +248,19 @@ TEST(Validate, EverythingElse) {
                 m.mutable_execution_begin()->add_labels()->set_key(std::string(kMaxNameBytes + 1, 'k'));
               }),
               HasSubstr("label is too long"));
+  const auto of_set = [&](std::uint32_t set, std::size_t bytes) {
+    return refusal([&](auto& m) {
+      v1::ExecutionBegin& begin = *m.mutable_execution_begin();
+      begin.set_handle(1);
+      begin.set_id(std::string(16, 'x'));
+      begin.set_label_set(set);
+      if (bytes > 0) begin.add_set_labels()->set_value(std::string(bytes, 'v'));
+    });
+  };
+  EXPECT_EQ(of_set(kMaxLabelSets, kMaxLabelSetBytes), "");
+  EXPECT_THAT(of_set(kMaxLabelSets, kMaxLabelSetBytes + 1), HasSubstr("a set of labels has 16385 bytes"));
+  EXPECT_THAT(of_set(kMaxLabelSets + 1, 0), HasSubstr("no set of labels can have number 65"));
+  EXPECT_THAT(of_set(0, 1), HasSubstr("no set of labels can have number 0"));
   EXPECT_THAT(refusal([](auto& m) { m.mutable_thread_add()->set_arena(kMaxArenas); }),
               HasSubstr("area that does not exist"));
   EXPECT_THAT(refusal([](auto& m) { m.mutable_thread_add(); }), HasSubstr("without a thread id"));
@@ -210,6 +274,13 @@ TEST(Validate, EverythingElse) {
                 wait.set_name(std::string(64, 'x'));
               }),
               HasSubstr("too long"));
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_blocked()->add_holders(7); }), HasSubstr("of no process"));
+  EXPECT_THAT(refusal([](auto& m) {
+                m.mutable_blocked()->set_pid(8);
+                m.mutable_blocked()->set_since_tsc(9);
+                for (std::uint32_t i = 1; i <= kMaxHolders + 1u; ++i) m.mutable_blocked()->add_holders(i);
+              }),
+              HasSubstr("too many"));
   EXPECT_THAT(refusal([](auto& m) { m.mutable_notice()->set_text("no kind"); }), HasSubstr("cannot be"));
   EXPECT_THAT(refusal([](auto& m) { m.mutable_notice()->set_kind(kMaxNotices + 1); }),
               HasSubstr("cannot be"));

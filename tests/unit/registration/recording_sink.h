@@ -9,6 +9,7 @@
 
 #include "daemon/registration/arena_view.h"
 #include "daemon/registration/events.h"
+#include "daemon/registration/limits.h"
 #include "daemon/registration/server.h"
 
 namespace tailor::registration::testing {
@@ -21,6 +22,7 @@ class RecordingSink : public Sink {
     if (!server || !answers) return;
     v1::DaemonMessage ack;
     ack.mutable_hello_ack()->set_sampling(true);
+    ack.mutable_hello_ack()->set_label_sets(kMaxLabelSets);
     server->reply(event.connection, ack);
   }
   void on_message(PeerMessage event) override {

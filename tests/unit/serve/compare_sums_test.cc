@@ -98,6 +98,58 @@ TEST(CompareSums, OperatorsOfOnePlanMatchByTheirNumber) {
   EXPECT_DOUBLE_EQ(weight, both->a.all.amount.weight);
 }
 
+// Costs are divided by executions: those without a sample because of a share may not count.
+TEST(CompareSums, OfAShareThatIsSampledTheShareCounts) {
+  const store::Summary a = summed({{1, "scan", 100}});
+  store::Summary b = summed({{1, "scan", 100}});
+  b.runs.begin()->second.executions = 80;
+  b.runs.begin()->second.not_drawn = 70;
+  const auto both = compare_sums({a, kQuery}, {b, kQuery}, "");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->executions_a, 10u);
+  EXPECT_EQ(both->executions_b, 10u);
+}
+
+// Samples of one execution are alike: as if each counted, the intervals would be too narrow.
+TEST(CompareSums, OfAShareThatIsSampledNoIntervalIsKnown) {
+  const store::Summary a = summed({{1, "scan", 1000}});
+  store::Summary b = summed({{1, "scan", 100}});
+  EXPECT_TRUE(sums_comparison_json(*compare_sums({a, kQuery}, {b, kQuery}, ""))["growth"].is_object());
+  b.runs.begin()->second.executions = 80;
+  b.runs.begin()->second.not_drawn = 70;
+  const auto both = compare_sums({a, kQuery}, {b, kQuery}, "");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_FALSE(both->intervals_known);
+  EXPECT_TRUE(both->details_known);
+  EXPECT_EQ(both->b.effective_samples, 0);
+  const Json json = sums_comparison_json(*both);
+  EXPECT_TRUE(json["growth"].is_null());
+  EXPECT_EQ(json["same_plan"], true);
+  for (const char* rows : {"operators", "rest"}) {
+    for (const Json& row : json[rows]) {
+      EXPECT_TRUE(row["growth"].is_null());
+      EXPECT_TRUE(row["significant"].is_null());
+      EXPECT_TRUE(row["b"]["share_low"].is_null() && row["b"]["share_high"].is_null());
+      EXPECT_TRUE(row["b"]["weight"].is_number() && row["b"]["kernel_weight"].is_number());
+    }
+  }
+}
+
+// One of ten executions may stand for any number of runs.
+TEST(CompareSums, OfRunsOfUnknownNumberTheCostOfOneIsNotKnown) {
+  const store::Summary a = summed({{1, "scan", 1000}});
+  store::Summary b = summed({{1, "scan", 1000}});
+  b.runs.begin()->second.untimed = 1;
+  const auto both = compare_sums({a, kQuery}, {b, kQuery}, "");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_FALSE(both->runs_known);
+  const Json json = sums_comparison_json(*both);
+  EXPECT_EQ(json["runs_unknown"], true);
+  EXPECT_TRUE(json["growth"].is_null());
+  EXPECT_EQ(json["operators"][0]["significant"], false) << "shares are known all the same";
+  EXPECT_FALSE(sums_comparison_json(*compare_sums({a, kQuery}, {a, kQuery}, "")).contains("runs_unknown"));
+}
+
 TEST(CompareSums, OperatorsOfOtherPlansMatchByTheirName) {
   const store::Summary a = summed({{1, "scan", 100}, {2, "sort", 50}});
   const store::Summary b = summed({{4, "scan", 100, 8}, {5, "hash", 50, 8}});
@@ -136,6 +188,7 @@ TEST(CompareSums, WhatOlderSumsDoNotSayIsNotKnown) {
   EXPECT_FALSE(both->plans_known);
   EXPECT_FALSE(both->same_plan);
   EXPECT_FALSE(both->intervals_known);
+  EXPECT_FALSE(both->details_known);
   EXPECT_EQ(both->b.effective_samples, 0);
   const Json json = sums_comparison_json(*both);
   EXPECT_TRUE(json["same_plan"].is_null());

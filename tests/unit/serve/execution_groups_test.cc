@@ -53,9 +53,23 @@ TEST(ExecutionGroups, AddUpWhatTheirExecutionsSay) {
   running.wall_begin_ns = 9'000'000;
   groups.add(running);
   const query::Json json = groups_json(groups.finish(), GroupBy::kCgroup, 10);
-  EXPECT_EQ(json.dump(),
-            R"({"by":"cgroup","groups":[{"name":"/a","executions":3,"running":1,"failed":1,"cpu_ns":60.0,)"
-            R"("samples":21,"elapsed_ns_mean":300.0,"last_ms":9.0}],"more":false})");
+  EXPECT_EQ(
+      json.dump(),
+      R"({"by":"cgroup","groups":[{"name":"/a","executions":3,"running":1,"failed":1,"drawn":3,"cpu_ns":60.0,)"
+      R"("samples":21,"elapsed_ns_mean":300.0,"last_ms":9.0}],"more":false})");
+}
+
+// Nobody knows what the others cost.
+TEST(ExecutionGroups, SayOfHowManyExecutionsTheCostIs) {
+  ExecutionGroups groups(GroupBy::kCgroup);
+  groups.add(ran_in("/a", 10));
+  store::ExecutionRow left_out = ran_in("/a", 0);
+  left_out.record.drawn = false;
+  groups.add(left_out);
+  const auto found = groups.finish();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].executions, 2u);
+  EXPECT_EQ(found[0].drawn, 1u);
 }
 
 TEST(ExecutionGroups, CountEachOfTheRunsThatAreAddedUp) {
@@ -74,6 +88,51 @@ TEST(ExecutionGroups, CountEachOfTheRunsThatAreAddedUp) {
   EXPECT_EQ(found[0].elapsed_ns, 240);
   const query::Json json = groups_json(found, GroupBy::kCgroup, 10);
   EXPECT_EQ(json["groups"][0]["elapsed_ns_mean"], 60.0);
+}
+
+// An old agent does not say how many runs it added up, and they took less than from the first to the last.
+TEST(ExecutionGroups, RunsOfUnknownNumberAreInNoElapsedTime) {
+  ExecutionGroups groups(GroupBy::kCgroup);
+  groups.add(ran_in("/a", 10));  // of 200 ns
+  store::ExecutionRow sum = ran_in("/a", 20);
+  sum.record.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  sum.record.end = 30'000'000'000;
+  sum.record.error = "cancelled";
+  groups.add(sum);
+  const auto found = groups.finish();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].executions, 2u);
+  EXPECT_EQ(found[0].failed, 1u);
+  EXPECT_EQ(found[0].ended, 1u);
+  EXPECT_EQ(found[0].untimed, 1u);
+  const query::Json json = groups_json(found, GroupBy::kCgroup, 10);
+  EXPECT_EQ(json["groups"][0]["elapsed_ns_mean"], 200.0);
+  EXPECT_EQ(json["groups"][0]["elapsed_unknown"], 1);
+}
+
+TEST(ExecutionGroups, SayWhatIsKnownOfNoGroup) {
+  GoneRow row;
+  row.hour = 1000;
+  row.runs = {5, 1, 50, 10, 10};
+  row.runs.not_drawn = 2;
+  row.cpu.weight = store::to_parts(3e6);
+  row.cpu.samples = store::to_parts(3);
+  GoneList list{{row}, true};
+  row.hour = 976;
+  row.hours = 24;
+  list.rows.push_back(row);
+  NotInGroups missing;
+  missing.gone = sum_of(list);
+  const query::Json json = groups_json({}, GroupBy::kPod, 10, missing)["gone"];
+  EXPECT_EQ(json["executions"], 10);
+  EXPECT_EQ(json["failed"], 2);
+  EXPECT_EQ(json["drawn"], 6);
+  EXPECT_EQ(json["cpu_ns"], 6e6);
+  EXPECT_EQ(json["samples"], 6.0);
+  EXPECT_EQ(json["since_ms"], 976 * 3'600'000.0);
+  EXPECT_EQ(json["until_ms"], 1001 * 3'600'000.0);
+  EXPECT_EQ(json["more"], true);
+  EXPECT_FALSE(groups_json({}, GroupBy::kPod, 10).contains("gone")) << "a file has no such sums";
 }
 
 TEST(ExecutionGroups, BeyondTheMostTheRestIsOne) {

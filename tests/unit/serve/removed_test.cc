@@ -1,9 +1,15 @@
-// A catalogue that was full: lists say what is missing, to whoever may see the user's executions.
+// A catalogue that was full: lists say what is missing, to those who may see the user's executions.
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
 
+#include "daemon/serve/execution_groups.h"
+#include "daemon/serve/json_time.h"
 #include "daemon/serve/library.h"
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/store_directory.h"
@@ -51,6 +57,31 @@ TEST_F(RemovedTest, OfOthersAreNotTold) {
   const auto removed = library_->removed([](const auto& uid) { return uid == 2000u; });
   ASSERT_TRUE(removed);
   EXPECT_TRUE(removed->empty());
+}
+
+TEST_F(RemovedTest, GroupsSayWhatTheyLack) {
+  const auto missing = not_in_groups(*library_, {}, {}, Stop());
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->removed.size(), 2u);
+  EXPECT_EQ(missing->gone.to_ns, 0u) << "nothing was summed up";
+  const Json json = groups_json({}, GroupBy::kPod, 10, *missing);
+  EXPECT_EQ(json["removed"][0]["executions"], 17);
+  EXPECT_FALSE(json.contains("gone"));
+}
+
+TEST_F(RemovedTest, GroupsDoNotSayWhatTheyLackOfOthers) {
+  Service service(*library_, {});
+  Access one;
+  one.see_all = false;
+  one.uids = {1000};
+  const auto own = service.not_in_groups({}, one, Stop());
+  ASSERT_TRUE(own);
+  ASSERT_EQ(own->removed.size(), 1u);
+  EXPECT_EQ(own->removed[0].uid, 1000u);
+  one.uids = {2000};
+  const auto none = service.not_in_groups({}, one, Stop());
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->removed.empty());
 }
 
 }  // namespace

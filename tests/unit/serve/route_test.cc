@@ -48,6 +48,36 @@ TEST(Route, AProfileIsOfCpuTimeOrOfElapsedTime) {
   }
 }
 
+TEST(Route, AFlameGraphIsOfCpuTimeOrOfElapsedTime) {
+  const std::string path = "/api/v1/executions/last/flame";
+  const auto of = [&](const std::string& value) {
+    const auto routed = route(path, {{"of", value}, {"to_ns", "5"}});
+    EXPECT_TRUE(routed) << routed.error().message;
+    return std::get<FlameView>(std::get<ViewRequest>(routed->request).kind).of;
+  };
+  EXPECT_EQ(of("cpu"), SharesOf::kPlan);
+  EXPECT_EQ(of("elapsed"), SharesOf::kElapsed);
+  EXPECT_EQ(kind_of(path, {{"of", "everything"}}), ErrorKind::kInvalid);
+  for (const char* filter : {"thread", "pipeline", "operator", "iteration"}) {
+    EXPECT_EQ(kind_of(path, {{"of", "elapsed"}, {filter, "1"}}), ErrorKind::kInvalid) << filter;
+    EXPECT_TRUE(route(path, {{filter, "1"}})) << filter;
+  }
+}
+
+TEST(Route, BoundsAreOfACache) {
+  const std::string path = "/api/v1/executions/last/bounds";
+  const auto routed = route(path, {{"cache", "33554432"}, {"bytes_per_second", "1.5e10"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  const auto& bounds = std::get<BoundsView>(std::get<ViewRequest>(routed->request).kind);
+  EXPECT_EQ(bounds.request.cache_bytes, std::uint64_t{32} << 20);
+  EXPECT_EQ(bounds.request.rates.bytes, 1.5e10);
+  EXPECT_EQ(bounds.request.rates.cycles, 0) << "not known";
+  EXPECT_EQ(kind_of(path), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of(path, {{"cache", "4095"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of(path, {{"cache", "4096"}, {"bytes_per_second", "nan"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of(path, {{"cache", "4096"}, {"cycles_per_second", "0"}}), ErrorKind::kInvalid);
+}
+
 TEST(Route, HistoryIsOfAQueryOrOfAll) {
   const auto routed = route("/api/v1/history", {{"fingerprint", "9c1e"}, {"by", "hour"}, {"since", "1000"}});
   ASSERT_TRUE(routed) << routed.error().message;
@@ -108,6 +138,35 @@ TEST(Route, AllIsOfAQueryOrATime) {
   for (const char* one : {"last", "3f2a"})
     EXPECT_EQ(kind_of(std::string("/api/v1/executions/") + one + "/profile", {{"fingerprint", "9c1e"}}),
               ErrorKind::kInvalid);
+}
+
+TEST(Route, ASideOfAComparisonMayBeAQueryInATime) {
+  const auto routed = route("/api/v1/compare", {{"a", "fingerprint:9c1e"},
+                                                {"a_until", "2000"},
+                                                {"b", "fingerprint:9c1e"},
+                                                {"b_since", "2000"},
+                                                {"b_until", "3000"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  const auto& [a, b, source] = std::get<CompareRequest>(routed->request);
+  EXPECT_EQ(a.what, Target::What::kFiltered);
+  EXPECT_EQ(a.filter.fingerprint, "9c1e");
+  EXPECT_FALSE(a.filter.since_ns);
+  EXPECT_EQ(a.filter.until_ns, 2'000'000'000u);
+  EXPECT_EQ(b.filter.since_ns, 2'000'000'000u);
+  EXPECT_EQ(b.filter.until_ns, 3'000'000'000u);
+  const auto beside = route("/api/v1/compare", {{"a", "3f2a"}, {"b", "fingerprint:9c1e"}});
+  ASSERT_TRUE(beside) << beside.error().message;
+  EXPECT_EQ(std::get<CompareRequest>(beside->request).a.what, Target::What::kPrefix);
+  const std::string longest(64, 'a');
+  EXPECT_TRUE(route("/api/v1/compare", {{"a", "3f2a"}, {"b", "fingerprint:" + longest}}));
+  for (const Parameters& wrong :
+       {Parameters{{"a", "3f2a"}, {"b", "fingerprint:"}},
+        Parameters{{"a", "3f2a"}, {"b", "fingerprint:" + longest + "a"}},
+        Parameters{{"a", "3f2a"}, {"b", "fingerprint:9c1e"}, {"b_since", "then"}},
+        Parameters{{"a", "3f2a"}, {"b", "fingerprint:9c1e"}, {"b_since", "2"}, {"b_until", "2"}},
+        // An execution has its own time.
+        Parameters{{"a", "3f2a"}, {"b", "77ab"}, {"a_since", "2"}}})
+    EXPECT_EQ(kind_of("/api/v1/compare", wrong), ErrorKind::kInvalid) << wrong.back().second;
 }
 
 TEST(Route, WhatIsWrongSaysSo) {

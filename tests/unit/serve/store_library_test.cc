@@ -295,6 +295,60 @@ TEST_F(StoreLibraryTest, AViewOfAllIsOfTheRunsThatAreChosen) {
       << none.error().message;
 }
 
+Target runs_of(const std::string& fingerprint, std::optional<std::uint64_t> since_ns = {},
+               std::optional<std::uint64_t> until_ns = {}) {
+  Target target{Target::What::kFiltered, 0, {}, {}};
+  target.filter.fingerprint = fingerprint;
+  target.filter.since_ns = since_ns;
+  target.filter.until_ns = until_ns;
+  return target;
+}
+
+// The first run has nearly all samples, the last one has one, and six have none.
+TEST_F(StoreLibraryTest, TwoTimesOfAQueryAreCompared) {
+  give([](profile::ProfileSink& sink) { give_runs(sink, 7); });
+  const std::string fingerprint = ask(ExecutionRequest{prefix_target("e1e1")})["fingerprint"];
+  const Json all = ask(CompareRequest{runs_of(fingerprint), runs_of(fingerprint), ""});
+  EXPECT_EQ(all["same_plan"], true);
+  EXPECT_EQ(all["executions"], Json({{"a", 8}, {"b", 8}}));
+  EXPECT_EQ(all["runs"]["a"], Json({{"executions", 8},
+                                    {"sampled", 2},
+                                    {"left_out", 0},
+                                    {"other_plans", 0},
+                                    {"runs_unknown", 0},
+                                    {"notes", Json::array()}}));
+  for (const Json& row : all["operators"]) EXPECT_EQ(row["weight_change"], 0) << row["name"];
+  // Where the first run ends, the others begin.
+  const std::uint64_t began = ask(ExecutionRequest{prefix_target("e1e1")})["began_wall_ns"];
+  const Json parts =
+      ask(CompareRequest{runs_of(fingerprint, {}, began + 1), runs_of(fingerprint, began + 1), ""});
+  EXPECT_EQ(parts["executions"], Json({{"a", 1}, {"b", 7}}));
+  EXPECT_EQ(parts["runs"]["b"]["sampled"], 1);
+  double weight = 0, whole = 0;
+  for (const char* rows : {"operators", "rest"}) {
+    for (const Json& row : parts[rows]) {
+      for (const char* side : {"a", "b"})
+        if (row[side].is_object()) weight += row[side]["weight"].get<double>();
+    }
+    for (const Json& row : all[rows]) {
+      if (row["a"].is_object()) whole += row["a"]["weight"].get<double>();
+    }
+  }
+  EXPECT_NEAR(weight, whole, 1e-6 * whole) << "each run is on one side";
+  // An execution beside its query.
+  const Json beside = ask(CompareRequest{prefix_target("e1e1"), runs_of(fingerprint), ""});
+  EXPECT_TRUE(beside["runs"]["a"].is_null());
+  EXPECT_EQ(beside["executions"]["a"], 1);
+  const CompareRequest later{runs_of(fingerprint), runs_of(fingerprint, began + 1'000'000'000'000), ""};
+  const auto none = service_->answer(later, Access::everything(), stop_);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(none.error().message.find("b: "), 0u) << none.error().message;
+  // What one may not see is not compared with.
+  const CompareRequest same{runs_of(fingerprint), runs_of(fingerprint), ""};
+  EXPECT_FALSE(service_->answer(same, user(kBob), stop_));
+}
+
 TEST_F(StoreLibraryTest, AQueryWithoutSamplesHasNoOperators) {
   give([](profile::ProfileSink& sink) { sink.on_execution(execution(kBob, 0x11, 77)); });
   const Json all = ask(FingerprintsRequest{});
@@ -457,6 +511,24 @@ TEST(QuerySums, TextsAreCutAndTheTotalIsOfAll) {
   EXPECT_EQ(out["fingerprints"][0]["name"].get<std::string>().size(), QuerySums::kMostText);
   EXPECT_DOUBLE_EQ(out["total_cpu_ns"].get<double>(), 2.0 * (QuerySums::kMostQueries + 7));
   EXPECT_EQ(out["truncated"], true);
+}
+
+// Half a minute of runs that an old agent added up is no elapsed time of a run.
+TEST(QuerySums, RunsOfUnknownNumberAreInNoElapsedTime) {
+  QuerySums sums;
+  store::ExecutionRow sum = row_of("q", 5, 1);
+  sum.record.end = 30'000'000'000;
+  sum.record.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  sums.add(sum);
+  sums.add(row_of("q", 5, 1));
+  const auto order = FingerprintsRequest::Order::kCpu;
+  const Json found = sums.json(10, order);
+  ASSERT_EQ(found["fingerprints"].size(), 1u);
+  const Json query = found["fingerprints"][0];
+  EXPECT_EQ(query["executions"], 2);
+  EXPECT_EQ(query["elapsed_ns"]["unknown"], 1);
+  EXPECT_EQ(query["elapsed_ns"]["mean"], 1000.0);
+  EXPECT_EQ(query["elapsed_ns"]["max"], 1000.0);
 }
 
 TEST(QuerySums, ATextIsLookedForBeforeTheLimit) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/query/load/damage.h"
 #include "daemon/query/reports/plan_report.h"
 #include "daemon/serve/service.h"
 #include "daemon/serve/stored_sums.h"
@@ -355,8 +357,22 @@ TEST_F(SummariseTest, SumsAreOfWhatOneMaySee) {
   EXPECT_FALSE(own->contains("losses"));
   ASSERT_EQ((*own)["queries"].size(), 1u);
   EXPECT_EQ((*own)["queries"][0]["fingerprint"], kOtherFingerprint);
+  // As values it is the same.
+  using Users = std::set<std::optional<std::uint32_t>>;
+  const auto users_of = [&](const Access& access) {
+    query::StoreDamage damage;
+    const auto found = service.sums({}, access, stop, damage);
+    EXPECT_TRUE(found.ok());
+    Users users;
+    for (const auto& [key, cost] : found->costs) users.insert(key.uid);
+    for (const auto& [key, runs] : found->runs) users.insert(key.uid);
+    return users;
+  };
+  EXPECT_GT(users_of(Access::everything()).size(), 1u);
+  EXPECT_EQ(users_of(one), (Users{1000}));
   one.uids = {1001};
   EXPECT_EQ(service.answer(HistoryRequest{}, one, stop).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(users_of(one), Users());
   one.labels = {{"user", "ada"}};
   EXPECT_EQ(service.answer(HistoryRequest{}, one, stop).error().kind, ErrorKind::kDenied);
 }
@@ -378,6 +394,7 @@ TEST_F(SummariseTest, AListGoesOnWithTheSumsOfWhatIsGone) {
     return *service.answer(request, access, stop);
   };
   EXPECT_TRUE(ask(Access::everything())["gone"].empty()) << "nothing is summed up yet";
+  EXPECT_FALSE(service.has_gone({}, Access::everything(), stop));
   double cpu = 0, ended = 0;
   const store::Summary before = sums();
   for (const auto& [key, cost] : before.costs) {
@@ -391,6 +408,7 @@ TEST_F(SummariseTest, AListGoesOnWithTheSumsOfWhatIsGone) {
   compact(*writer, summaries);
 
   const auto all = ask(Access::everything());
+  EXPECT_TRUE(service.has_gone({}, Access::everything(), stop));
   EXPECT_FALSE(all["gone_more"]);
   double cpu_now = 0, ended_now = 0;
   for (const auto& row : all["gone"]) {
@@ -418,6 +436,54 @@ TEST_F(SummariseTest, AListGoesOnWithTheSumsOfWhatIsGone) {
   for (const auto& row : own["gone"]) EXPECT_EQ(row["fingerprint"], kOtherFingerprint);
   one.labels = {{"user", "ada"}};
   EXPECT_TRUE(ask(one)["gone"].empty());
+  EXPECT_FALSE(service.has_gone({}, one, stop)) << "sums have no labels";
+}
+
+// Two times of a query are compared by sums where samples are gone: by those that one may see.
+TEST_F(SummariseTest, AComparisonIsOfSumsWhereSamplesAreGone) {
+  {
+    auto writer = open(options());
+    give_hours(*writer, 200);
+    ASSERT_TRUE(writer->finish());
+  }
+  const auto library = open_store_library(directory_, {});
+  Service service(*library, {});
+  const Stop stop;
+  Target side{Target::What::kFiltered, 0, {}, {}};
+  side.filter.fingerprint = kOtherFingerprint;
+  const CompareRequest request{side, side, ""};
+  const auto before = service.answer(request, Access::everything(), stop);
+  ASSERT_TRUE(before) << before.error().message;
+  EXPECT_FALSE(before->contains("sums"));
+  store::StoreOptions with = options();
+  with.keep_bytes = 1;
+  auto writer = open(with);
+  store::SummaryWriter summaries(directory_);
+  compact(*writer, summaries);
+
+  const auto after = service.answer(request, Access::everything(), stop);
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ((*after)["sums"], true);
+  EXPECT_EQ((*after)["executions"], Json({{"a", 1}, {"b", 1}}));
+  EXPECT_EQ((*after)["unwritten"], Json({{"a", 0}, {"b", 0}}));
+  std::map<std::string, double> of_samples;
+  for (const Json& row : (*before)["operators"]) of_samples[row["name"]] = row["a"]["weight"].get<double>();
+  ASSERT_FALSE((*after)["operators"].empty());
+  for (const Json& row : (*after)["operators"]) {
+    const double weight = row["a"]["weight"];
+    // Sums divide a sample of several owners into 2^20 parts.
+    EXPECT_NEAR(weight, of_samples[row["name"]], 1e-5 * weight) << row["name"];
+    EXPECT_EQ(row["weight_change"], 0) << row["name"];
+  }
+  Access one;
+  one.see_all = false;
+  one.uids = {1000};
+  const auto own = service.answer(request, one, stop);
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_EQ((*own)["operators"], (*after)["operators"]);
+  EXPECT_FALSE(own->contains("unwritten")) << "that is of the whole host";
+  one.uids = {1001};
+  EXPECT_EQ(service.answer(request, one, stop).error().kind, ErrorKind::kNotFound);
 }
 
 }  // namespace

@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <random>
+#include <string>
+
+#include "daemon/profile/added_runs.h"
 
 namespace tailor::serve {
 namespace {
@@ -110,6 +114,114 @@ TEST(TagCost, FewExecutionsRunningOnesAndThoseThatAreNotSampledDoNotCount) {
   EXPECT_EQ(answer["executions_without_tags"], 5);
   EXPECT_TRUE(answer["ratio"].is_null()) << "five are too few";
   EXPECT_EQ(answer["queries"].size(), 1u) << "it is shown";
+}
+
+// Sums of 50 to 150 runs each. What the runs of a session have in common is as large as their own
+// differences.
+TagCosts sums_of_runs(std::uint64_t seed, double cost_of_tags) {
+  Random random(seed);
+  std::lognormal_distribution<double> of_session(0, 0.2);
+  TagCosts costs;
+  for (int i = 0; i < 300; ++i) {
+    store::ExecutionRow row;
+    row.record.end = 1;
+    row.record.tags_off = random() % 4 == 0;
+    profile::AddedRuns runs;
+    runs.runs = 50 + random() % 101;
+    row.record.added = std::make_shared<const profile::AddedRuns>(runs);
+    row.record.labels = {{std::string(profile::kRunsLabel), std::string(profile::kRunsLabelValue)}};
+    row.cost.cpu_ns = static_cast<double>(runs.runs) * 1e5 * of_session(random);
+    if (!row.record.tags_off) row.cost.cpu_ns *= cost_of_tags;
+    costs.add(row);
+  }
+  return costs;
+}
+
+TEST(TagCost, RunsThatWereAddedUpAreGroups) {
+  constexpr int kTrials = 400;
+  int inside = 0;
+  for (std::uint64_t seed = 1; seed <= kTrials; ++seed) {
+    const query::Json answer = sums_of_runs(seed, 1.1).json(10);
+    ASSERT_FALSE(answer["ratio"].is_null());
+    inside += holds(answer["ratio"], 1.1) ? 1 : 0;
+    EXPECT_GT(answer["with"]["executions"].get<double>(), 300 * 0.5 * 50) << "each run counts";
+  }
+  EXPECT_GT(inside, 0.90 * kTrials);
+  EXPECT_LT(inside, 0.995 * kTrials);
+}
+
+// Twin: as if each run had been drawn for itself, the interval is far too narrow.
+TEST(TagCost, ThatRunsAreDrawnTogetherMatters) {
+  constexpr int kTrials = 200;
+  Random random(9);
+  std::lognormal_distribution<double> of_session(0, 0.2);
+  int inside = 0, inside_of_twin = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    CostSample sides[2], twins[2];
+    for (int i = 0; i < 60; ++i) {
+      const double each = 1e5 * of_session(random);
+      sides[i % 2].add(100 * each, 100);
+      for (int run = 0; run < 100; ++run) twins[i % 2].add(each);
+    }
+    const TagCost found = tag_cost(sides[0], sides[1]), twin = tag_cost(twins[0], twins[1]);
+    ASSERT_TRUE(found.is_known && twin.is_known);
+    EXPECT_NEAR(found.ratio, twin.ratio, 1e-9);
+    inside += found.low <= 1 && 1 <= found.high ? 1 : 0;
+    inside_of_twin += twin.low <= 1 && 1 <= twin.high ? 1 : 0;
+  }
+  EXPECT_GT(inside, 0.88 * kTrials);
+  EXPECT_LT(inside_of_twin, 0.5 * kTrials);
+}
+
+// Short executions of which one of five has a sample. A store may keep one row for those that have none, but
+// for those without tags.
+TagCosts short_executions(std::uint64_t seed, double cost_of_tags, bool sums) {
+  Random random(seed);
+  TagCosts costs;
+  store::ExecutionRow sum;
+  profile::AddedRuns unsampled;
+  for (int i = 0; i < 10'000; ++i) {
+    store::ExecutionRow row;
+    row.record.end = 1;
+    row.record.tags_off = random() % 4 == 0;
+    const double chance = row.record.tags_off ? 0.2 : 0.2 * cost_of_tags;
+    const bool is_sampled = std::bernoulli_distribution(chance)(random);
+    row.cost = {is_sampled ? 1u : 0u, is_sampled ? 1e6 : 0.0};
+    if (sums && !is_sampled && !row.record.tags_off) {
+      ++unsampled.runs;
+    } else {
+      costs.add(row);
+    }
+  }
+  if (!sums) return costs;
+  sum.record.end = 1;
+  sum.record.added = std::make_shared<const profile::AddedRuns>(unsampled);
+  costs.add(sum);
+  return costs;
+}
+
+TEST(TagCost, ThatAStoreAddsUpExecutionsWithoutASampleChangesNothing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const query::Json each = short_executions(seed, 1.3, false).json(10);
+    const query::Json sums = short_executions(seed, 1.3, true).json(10);
+    ASSERT_FALSE(sums["ratio"].is_null()) << seed;
+    EXPECT_EQ(sums["with"]["executions"], each["with"]["executions"]);
+    for (const char* key : {"value", "low", "high"})
+      EXPECT_NEAR(sums["ratio"][key].get<double>(), each["ratio"][key].get<double>(), 1e-6) << key;
+  }
+}
+
+TEST(TagCost, RunsWhoseNumberIsNotKnownDoNotCount) {
+  TagCosts costs;
+  store::ExecutionRow row;
+  row.record.end = 1;
+  row.record.labels = {{std::string(profile::kRunsLabel), std::string(profile::kRunsLabelValue)}};
+  costs.add(row);
+  row.record.added = std::make_shared<const profile::AddedRuns>();  // no run ended
+  costs.add(row);
+  const query::Json answer = costs.json(10);
+  EXPECT_EQ(answer["executions_not_counted"], 2);
+  EXPECT_EQ(answer["queries"].size(), 0u);
 }
 
 }  // namespace

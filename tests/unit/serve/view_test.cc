@@ -258,16 +258,18 @@ TEST(Profile, OfElapsedTimeItIsDivided) {
   EXPECT_DOUBLE_EQ((*part)["elapsed"]["ns"], 160e6);
 }
 
-TEST(Compare, AnExecutionWithItselfIsTheSame) {
-  const View view = sample_view();
-  const auto same = compare_json(view, view);
-  ASSERT_TRUE(same);
-  EXPECT_TRUE((*same)["same_plan"].get<bool>());
-  for (const Json& row : (*same)["operators"]) {
-    EXPECT_EQ(row["change"], "matched");
-    EXPECT_EQ(row["weight_change"], 0);
-    EXPECT_FALSE(row["significant"].get<bool>());
-  }
+TEST(Flame, OfElapsedTimeItIsDivided) {
+  Filters half;
+  half.to_ns = 160'000'000;
+  const View view = sample_view(half);
+  const auto flame = flame_json(view, query::default_flame_order(), SharesOf::kElapsed);
+  ASSERT_TRUE(flame) << flame.error().message;
+  EXPECT_EQ((*flame)["of"], "elapsed");
+  EXPECT_NEAR((*flame)["root"]["weight"].get<double>(), 160e6, 1e-3);
+  const auto functions = flame_json(view, *query::parse_flame_order("operator,function"), SharesOf::kElapsed);
+  ASSERT_FALSE(functions);
+  EXPECT_EQ(functions.error().kind, ErrorKind::kInvalid);
+  EXPECT_FALSE((*flame_json(view, query::default_flame_order())).contains("of"));
 }
 
 // What the views of the sample execution show, whose worker had two samples.
@@ -387,8 +389,8 @@ TEST(List, HasItsKeysWhateverIsKnown) {
   EXPECT_EQ(json["gone_more"], true);
   ASSERT_EQ(json["gone"].size(), 2u);
   EXPECT_EQ(keys_of(json["gone"][0]),
-            (std::vector<std::string>{"cpu_ns", "elapsed_ns", "executions", "failed", "fingerprint", "hour",
-                                      "hour_wall_ns", "hours", "plan_name", "samples", "text"}));
+            (std::vector<std::string>{"cpu_ns", "drawn", "elapsed_ns", "executions", "failed", "fingerprint",
+                                      "hour", "hour_wall_ns", "hours", "plan_name", "samples", "text"}));
   EXPECT_EQ(
       json["gone"][0]["elapsed_ns"],
       Json({{"min", 0}, {"mean", 0}, {"max", 0}, {"p50", nullptr}, {"p95", nullptr}, {"p99", nullptr}}));

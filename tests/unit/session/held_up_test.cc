@@ -14,8 +14,6 @@
 namespace tailor::session {
 namespace {
 
-constexpr std::chrono::hours kForEver{1};
-
 class Host : public test::FakeOs {
  public:
   TimeNs now() override { return os::real().now(); }
@@ -37,6 +35,11 @@ class HeldUp : public testing::Test {
   test::TemporaryDirectory directory_;
   Host host_;
   test::CollectingSink sink_;
+  // Waits for the recorder, which publishes a status then.
+  void wait_for_a_turn() {
+    recorder_->run([] {});
+  }
+
   std::atomic<int> published_ = 0;
   std::unique_ptr<Recorder> recorder_;
 };
@@ -53,25 +56,36 @@ TEST_F(HeldUp, AStatusIsTheLastOneAndSaysFromWhen) {
   const TimeNs before = recorder_->status().published;
   EXPECT_GT(before, 0);
   EXPECT_EQ(recorder_->held_up().count(), 0);
-  EXPECT_EQ(recorder_->status_within(std::chrono::milliseconds(1)).published, before);
-  EXPECT_GE(recorder_->held_up(), std::chrono::milliseconds(1));
   recorder_->ask_for_status();
-  EXPECT_EQ(recorder_->status().published, before);
+  while (recorder_->held_up() < std::chrono::milliseconds(1)) std::this_thread::yield();
+  recorder_->ask_for_status();
+  EXPECT_GE(recorder_->held_up(), std::chrono::milliseconds(1)) << "it is the first who waits";
+  EXPECT_EQ(recorder_->status().published, before) << "and nobody who asks waits for it";
   go.count_down();
   asker.join();
-  EXPECT_GT(recorder_->status_within(kForEver).published, before);
+  wait_for_a_turn();
+  EXPECT_GT(recorder_->status().published, before);
   EXPECT_EQ(recorder_->held_up().count(), 0);
 }
 
 TEST_F(HeldUp, WhatElseIsPublishedIsThereBefore) {
   const int before = published_;
-  (void)recorder_->status_within(kForEver);
+  wait_for_a_turn();
   EXPECT_GT(published_, before);
 }
 
-TEST_F(HeldUp, NobodyWaitsForARecorderThatHasStopped) {
+TEST_F(HeldUp, WhoAsksIsHeardWithoutAnotherRequest) {
+  const TimeNs before = recorder_->status().published;
+  recorder_->ask_for_status();
+  while (recorder_->held_up().count() != 0) std::this_thread::yield();
+  EXPECT_GT(recorder_->status().published, before);
+}
+
+TEST_F(HeldUp, ARecorderThatHasStoppedIsNotHeldUp) {
   recorder_->stop();
-  EXPECT_GT(recorder_->status_within(kForEver).published, 0);
+  recorder_->ask_for_status();
+  EXPECT_EQ(recorder_->held_up().count(), 0);
+  EXPECT_GT(recorder_->status().published, 0);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <random>
 
+#include "daemon/profile/blockers.h"
 #include "daemon/store/activity_codec.h"
 #include "daemon/store/execution_scan.h"
 #include "daemon/store/meta_codec.h"
@@ -201,6 +203,7 @@ TEST(MetaCodec, HowWalksEndedComesBack) {
   EXPECT_FALSE(without.has_stack_walks()) << "as in profiles of older versions";
   for (std::size_t end = 0; end < profile::kWalkEnds; ++end) account.walks[end] = 100 + end;
   account.codes_without_plan = 3;
+  account.agent_unsent = 4;
   v1::ProcessAccounting out;
   encode(account, out);
   EXPECT_EQ(out.stack_walks().known(), 100u);
@@ -210,6 +213,7 @@ TEST(MetaCodec, HowWalksEndedComesBack) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->walks, account.walks);
   EXPECT_EQ(back->codes_without_plan, account.codes_without_plan);
+  EXPECT_EQ(back->agent_unsent, account.agent_unsent);
   const auto old = decode(without);
   ASSERT_TRUE(old);
   EXPECT_EQ(old->walks, profile::Accounting{}.walks);
@@ -240,6 +244,38 @@ TEST(MetaCodec, RunsThatAreAddedUpComeBack) {
   back = decode(message);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->added, nullptr);
+}
+
+TEST(MetaCodec, BlockersComeBack) {
+  profile::ExecutionRecord record;
+  auto blockers = std::make_shared<profile::Blockers>();
+  ExecutionId id;
+  id.bytes.fill(3);
+  blockers->seen = {{{42, 7}, id, -5, 9}, {{43, 8}, {}, 3, 4}};
+  blockers->left_out = 2;
+  record.blockers = blockers;
+  v1::Execution message;
+  encode(record, message);
+  auto back = decode(message);
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_NE(back->blockers, nullptr);
+  EXPECT_EQ(*back->blockers, *blockers);
+  EXPECT_EQ(ExecutionScanner().scan(message.SerializeAsString()), nullptr) << "protobuf has to read it";
+  // What makes no sense is left out and counted.
+  message.mutable_blockers(0)->set_execution("short");
+  message.mutable_blockers(1)->set_to(2);
+  back = decode(message);
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(back->blockers->seen.empty());
+  EXPECT_EQ(back->blockers->left_out, 4u);
+  for (std::size_t i = 0; i < 2 * profile::kMostBlockers; ++i) message.add_blockers();
+  back = decode(message);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->blockers->seen.size(), profile::kMostBlockers);
+  EXPECT_EQ(back->blockers->left_out, 4u + profile::kMostBlockers);
+  message.Clear();
+  encode(profile::ExecutionRecord{}, message);
+  EXPECT_EQ(decode(message)->blockers, nullptr);
 }
 
 TEST(MetaCodec, NamesOfAFileComeBack) {

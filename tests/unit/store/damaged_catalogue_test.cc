@@ -12,6 +12,7 @@
 #include <optional>
 #include <random>
 
+#include "daemon/store/catalogue_pages.h"
 #include "daemon/store/catalogue_terms.h"
 #include "daemon/store/checked_pages.h"
 #include "tests/support/sample_profile.h"

@@ -121,6 +121,10 @@ class DiskShareTest : public StoreTest {
     EXPECT_TRUE(catalogue);
     StoreSelection selection;
     selection.recording = writer_->recording();
+    const auto rows = catalogue->segments();
+    for (const SegmentRow& row : *rows) {
+      if (!row.given_up()) selection.segments.insert(row.number);
+    }
     const Status ok = read_store(directory_, *catalogue, selection, all.sink, all.report, all.loss);
     EXPECT_TRUE(ok) << ok.error().message;
     EXPECT_TRUE(all.report.clean()) << all.report.first_problem;
@@ -136,6 +140,14 @@ class DiskShareTest : public StoreTest {
     const auto uses = writer_->disk_uses();
     const auto found = std::ranges::find(*uses, std::optional(uid), &DiskUse::uid);
     return found == uses->end() ? 0 : found->bytes;
+  }
+
+  void give_up_all() const {
+    for (bool more = true; more;) {
+      const auto some = writer_->give_up_some();
+      ASSERT_TRUE(some) << some.error().message;
+      more = *some;
+    }
   }
 
   std::unique_ptr<StoreWriter> writer_;
@@ -258,6 +270,78 @@ TEST_F(DiskShareTest, WhatIsNotSummedUpStays) {
   EXPECT_GT(all.loss.removed_samples, 0u);
   EXPECT_EQ(all.sink.of[process_of(kModest)], kSamplesOfModest + static_cast<std::uint64_t>(kSeconds));
   EXPECT_EQ(all.sink.of[process_of(kWriter)] + all.loss.removed_samples, kSamplesOfWriter);
+}
+
+// Sums cannot be written: what is due goes without them.
+TEST_F(DiskShareTest, WhatCannotBeSummedUpGoesOfTheUserWithMost) {
+  StoreOptions with_sums = options(true);
+  with_sums.summaries = true;
+  start(with_sums);
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  fill();
+  give_up_all();
+  const GivenUp given_up = writer_->given_up();
+  ASSERT_TRUE(writer_->finish());
+  All all = read_all();
+  EXPECT_EQ(all.sink.of[process_of(kModest)], kSamplesOfModest);
+  EXPECT_GT(given_up.samples, 0u);
+  EXPECT_EQ(given_up.segments, 0u) << "none goes as a whole";
+  EXPECT_EQ(all.sink.of[process_of(kWriter)] + given_up.samples, kSamplesOfWriter);
+  EXPECT_EQ(all.loss.removed_samples, given_up.samples) << "the segments say it";
+  const auto cuts = writer_->cuts();
+  ASSERT_EQ(cuts->size(), 1u);
+  EXPECT_EQ(cuts->front().uid, kWriter);
+  EXPECT_EQ(cuts->front().samples, given_up.samples);
+  EXPECT_THAT(told_, testing::Contains(testing::HasSubstr("they could not be summed up")));
+}
+
+TEST_F(DiskShareTest, BrokenWithoutSharesWhatCannotBeSummedUpGoesOfAll) {
+  StoreOptions with_sums = options(false);
+  with_sums.summaries = true;
+  start(with_sums);
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  fill();
+  give_up_all();
+  EXPECT_GT(writer_->given_up().segments, 0u);
+  ASSERT_TRUE(writer_->finish());
+  EXPECT_LT(read_all().sink.of[process_of(kModest)], kSamplesOfModest);
+}
+
+// Where nobody else has anything, no room for another file is needed.
+TEST_F(DiskShareTest, SegmentsOfOneUserAloneGoAsAWholeWithoutSums) {
+  StoreOptions with_sums = options(true);
+  with_sums.summaries = true;
+  start(with_sums);
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  for (int i = 0; i < kSeconds; ++i) {
+    sample(kWriter, kMany);
+    second();
+  }
+  sample(kModest, kFew);
+  second();
+  give_up_all();
+  const GivenUp given_up = writer_->given_up();
+  EXPECT_GT(given_up.segments, 0u);
+  ASSERT_TRUE(writer_->finish());
+  All all = read_all();
+  EXPECT_EQ(all.sink.of[process_of(kModest)], static_cast<std::uint64_t>(kFew));
+  EXPECT_EQ(all.sink.of[process_of(kWriter)] + given_up.samples, kSamplesOfWriter);
+}
+
+TEST_F(DiskShareTest, ACutThatIsStoppedDeletesNothing) {
+  StoreOptions with_sums = options(true);
+  with_sums.summaries = true;
+  start(with_sums);
+  add_process(kModest, kModest);
+  add_process(kWriter, kWriter);
+  fill();
+  EXPECT_FALSE(writer_->give_up_some([](std::uint64_t) -> Status { return unavailable("it ends"); }));
+  EXPECT_EQ(writer_->given_up().samples, 0u);
+  ASSERT_TRUE(writer_->finish());
+  EXPECT_EQ(read_all().sink.of[process_of(kWriter)], kSamplesOfWriter);
 }
 
 // Asks for the state of the store while a segment is written anew. Twin: if the keeper had the catalogue

@@ -171,6 +171,27 @@ TEST(SummaryCodec, KeepsHowLongExecutionsTook) {
   EXPECT_EQ(again->runs.rbegin()->second.elapsed.count(), 0u) << "of the other query nothing is known";
 }
 
+TEST(SummaryCodec, KeepsHowManyExecutionsAreInNoElapsedTime) {
+  Summary given = one(7);
+  RunSum& run = given.runs.begin()->second;
+  run = {3, 0, 12, 5, 7};
+  run.elapsed.add(5);
+  run.elapsed.add(7);
+  run.untimed = 1;
+  given.runs.rbegin()->second.not_drawn = 1;
+  const auto again = read(bytes_of(given));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->runs.begin()->second.untimed, 1u);
+  EXPECT_EQ(again->runs.begin()->second.timed(), 2u);
+  EXPECT_EQ(again->runs.begin()->second.not_drawn, 0u);
+  EXPECT_EQ(again->runs.rbegin()->second.untimed, 0u);
+  EXPECT_EQ(again->runs.rbegin()->second.not_drawn, 1u);
+  run.untimed = 4;
+  EXPECT_FALSE(read(bytes_of(given))) << "more than there are";
+  run.untimed = 2;
+  EXPECT_FALSE(read(bytes_of(given))) << "two have a time, by their buckets";
+}
+
 // Engines add up runs, and may say any number of them: no sum wraps, and what is written can be read.
 TEST(SummaryCodec, KeepsMoreExecutionsThanANumberCanSay) {
   Summary given = one(7);
@@ -218,6 +239,26 @@ std::string run_file(const std::function<void(v1::SummaryRuns&)>& change) {
   v1::EndBlock end;
   end.set_blocks(1);
   return file + make_block(BlockType::kEnd, 1, end.SerializeAsString());
+}
+
+TEST(SummaryCodec, KeepsHowManyExecutionsWereSampled) {
+  Summary given = one(7);
+  EXPECT_EQ(read(bytes_of(given))->runs.begin()->second.sampled(), 1u) << "without a share all are";
+  given.runs.begin()->second = {8, 0, 40, 5, 5};
+  given.runs.begin()->second.not_drawn = 7;
+  const auto again = read(bytes_of(given));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->runs.begin()->second.sampled(), 1u);
+  EXPECT_EQ(again->runs.rbegin()->second.sampled(), 1u);
+  RunSum sum = again->runs.begin()->second;
+  add(sum, sum);
+  EXPECT_EQ(sum.executions, 16u);
+  EXPECT_EQ(sum.sampled(), 2u);
+  EXPECT_TRUE(read(run_file([](v1::SummaryRuns& runs) { runs.add_not_drawn(2); })));
+  EXPECT_FALSE(read(run_file([](v1::SummaryRuns& runs) { runs.add_not_drawn(3); }))) << "more than there are";
+  EXPECT_FALSE(read(run_file([](v1::SummaryRuns& runs) {
+    for (int i = 0; i < 2; ++i) runs.add_not_drawn(1);
+  }))) << "more rows than there are";
 }
 
 TEST(SummaryCodec, OlderFilesDoNotSayHowLong) {

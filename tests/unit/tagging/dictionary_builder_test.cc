@@ -26,6 +26,29 @@ TEST(DictionaryBuilder, OwnersThroughFiveLevels) {
   EXPECT_THAT(plan.owners_at(4, 3, 0), ElementsAre(1, 2));
 }
 
+TEST(DictionaryBuilder, WritesWhatAComponentDoesWithMemory) {
+  DictionaryBuilder plan("tpch-6", {"operator", "task", "ir"});
+  const ComponentId scan = plan.add(0, {.name = "Scan"});
+  tailor::v1::Access column;
+  column.set_pattern(tailor::v1::ACCESS_SEQUENTIAL);
+  column.set_region("lineitem.l_discount");
+  column.set_item_bytes(8);
+  column.set_reads(true);
+  tailor::v1::Computation computation;
+  computation.set_cycles_per_row(2.5);
+  computation.mutable_rows()->set_rows_of(scan);
+  plan.add(1, {.name = "Read", .accesses = {column, column}, .computation = computation}, {&scan, 1});
+
+  tailor::v1::Plan out;
+  ASSERT_TRUE(out.ParseFromString(plan.serialise({.id = 5, .slot = 6, .generation = 7})));
+  EXPECT_EQ(out.levels(0).components(0).accesses_size(), 0);
+  EXPECT_FALSE(out.levels(0).components(0).has_computation());
+  const tailor::v1::Component& read = out.levels(1).components(0);
+  ASSERT_EQ(read.accesses_size(), 2);
+  EXPECT_EQ(read.accesses(1).SerializeAsString(), column.SerializeAsString());
+  EXPECT_EQ(read.computation().rows().rows_of(), scan);
+}
+
 TEST(DictionaryBuilder, WritesWhatWasSaid) {
   DictionaryBuilder plan("tpch-6", {"operator", "task", "ir"});
   ComponentId scan = plan.add(0, {.name = "Scan", .kind = "scan", .attributes = {{"table", "lineitem"}}});

@@ -114,6 +114,27 @@ TEST(ControlWork, IsRefusedWhereTooMuchIsPromised) {
   EXPECT_EQ(begun.error().kind, ErrorKind::kExhausted);
 }
 
+TEST(ControlWork, ReloadsBesideItsAskerAndOnceForThoseThatWait) {
+  Server server;
+  std::latch begun(1), go(1);
+  std::vector<std::string> done;
+  ControlWork work([&](const v1::ControlRequest& request) {
+    if (request.rate().frequency() == 0) begun.count_down();
+    go.wait();
+    done.push_back(std::to_string(request.rate().frequency()));
+    return named(request);
+  });
+  ASSERT_TRUE(work.start(rate(0), server.promise()).ok());
+  begun.wait();
+  // Twin: were it done here, this would wait for ever.
+  for (const char* which : {"first", "second"})
+    work.start_reload([&done, which] { done.emplace_back(which); });
+  ASSERT_TRUE(work.start(rate(1), server.promise()).ok());
+  go.count_down();
+  EXPECT_EQ(server.wait_for(1), "1");
+  EXPECT_EQ(done, (std::vector<std::string>{"0", "second", "1"}));
+}
+
 TEST(ControlWork, EndsWithWhatRuns) {
   Server server;
   std::latch begun(1), go(1);

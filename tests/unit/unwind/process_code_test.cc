@@ -182,7 +182,7 @@ TEST(MappedFiles, WhatIsCutKeepsItsOffsets) {
   EXPECT_FALSE(files.take_out(0x3000, 0x5000));
 }
 
-// Somebody else looks at /proc. What records have told meanwhile is newer than what he has found.
+// Somebody else looks at /proc. What records have told meanwhile is newer than what was found.
 TEST(ProcessCode, ALookThatCameTooLateIsNotBelieved) {
   test::LaterWork later;
   FileTables files(later.run());

@@ -44,6 +44,7 @@ TEST_F(PlanReportJson, HoldsTheFiguresOfTheReport) {
   EXPECT_EQ(json["plans"][0]["operators"][1]["inputs"], Json({3, 5}));
   EXPECT_EQ(json["unattributed_rows"].size(), 3u);
   EXPECT_TRUE(json["file"]["finished"]);
+  EXPECT_EQ(json["plans"][0]["executions_without_sample"], 0);
 }
 
 // IR 1 .. 10 exact, IR 0 set-up code, the set shared; the tag's sample and those of components are at no

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <random>
 
+#include "daemon/profile/blockers.h"
 #include "tests/support/added_runs.h"
 
 namespace tailor::query {
@@ -70,6 +72,46 @@ TEST(ExecutionTable, RunsThatAreAddedUpStayWithTheirExecution) {
   sum.added = nullptr;
   table.add(sum);
   EXPECT_EQ(table[1].added, nullptr) << "the last word counts";
+}
+
+// Of each what a record says, and the sums of runs with their own execution.
+TEST(ExecutionTable, AVisitSaysWhatTheRecordsSay) {
+  ExecutionTable table;
+  profile::ExecutionRecord sum = execution(1, 2, 300), not_drawn = execution(3, 4, 50);
+  sum.added = test::thousand_runs();
+  not_drawn.drawn = false;
+  table.add(execution(2, 1, 400));
+  table.add(sum);
+  table.add(execution(1, 3, 200));
+  table.add(not_drawn);
+  table.sort();
+  std::size_t visited = 0;
+  table.visit([&](const ExecutionTable::Brief& each) {
+    ++visited;
+    const profile::ExecutionRecord* record = table.find(each.process, each.handle);
+    ASSERT_NE(record, nullptr);
+    EXPECT_EQ(each.plan, record->plan);
+    EXPECT_EQ(each.drawn, record->drawn);
+    EXPECT_EQ(each.runs, profile::runs_of(*record)) << each.handle;
+  });
+  EXPECT_EQ(visited, table.size());
+}
+
+TEST(ExecutionTable, BlockersStayWithTheirExecution) {
+  ExecutionTable table;
+  profile::ExecutionRecord held_up = execution(2, 1, 300);
+  table.add(execution(1, 1, 100));
+  table.add(held_up);
+  held_up.end = 900;
+  auto blockers = std::make_shared<profile::Blockers>();
+  blockers->seen = {{{5, 6}, {}, 400, 500}};
+  held_up.blockers = blockers;
+  const std::size_t before = table.bytes();
+  table.add(held_up);
+  EXPECT_GT(table.bytes(), before);
+  table.sort();
+  EXPECT_EQ(table[0].blockers, nullptr);
+  EXPECT_EQ(table[1].blockers, blockers);
 }
 
 // Handles that one multiplication sends to one place do not meet here.

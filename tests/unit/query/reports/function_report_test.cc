@@ -238,6 +238,37 @@ TEST_F(FunctionReportTest, RulesTakeTheInnermostOperatorAndElseAPhase) {
   EXPECT_EQ(report->unexplained_functions[0].name, "engine::hash");
 }
 
+// A sort that a window makes for itself is the window's; one below another operator is not.
+TEST_F(FunctionReportTest, APartBelongsToTheOperatorThatCallsIt) {
+  add_function("engine::Sort::merge", 0x6000);
+  add_function("engine::Window::run", 0x7000);
+  for (int i = 0; i < 4; ++i) sample({0x3010, 0x6010, 0x6020, 0x4010, 0x7010, 0x1030});  // the window's
+  for (int i = 0; i < 2; ++i) sample({0x6010, 0x2010, 0x7010, 0x1030});  // the join's, so a sort
+  for (int i = 0; i < 3; ++i) sample({0x6010, 0x4010, 0x1030});          // by itself
+  sample({0x7020, 0x1030});
+  const Profile profile = loader.finish();
+  const std::string with_join =
+      "[[operator]]\nname = \"Join\"\nfunctions = [\"engine::Hash::*\"]\n"
+      "[[operator]]\nname = \"Window\"\nfunctions = [\"engine::Window::*\"]\n"
+      "[[phase]]\nname = \"parse\"\nfunctions = [\"*Parser*\"]\n"
+      "[[operator]]\nname = \"Sort\"\nfunctions = [\"engine::Sort::*\"]\n";
+  const auto shares = [&](const std::string& text) {
+    std::map<std::string, double> out;
+    const auto rules = StackRules::parse(text);
+    EXPECT_TRUE(rules.ok()) << rules.error().message;
+    const auto report = rule_report(profile, {}, *rules);
+    EXPECT_TRUE(report.ok());
+    for (const NamedRow& row : report->operators) out[row.name] = row.cost.share;
+    EXPECT_TRUE(report->phases.empty());
+    return out;
+  };
+  EXPECT_EQ(shares(with_join + "part_of = [\"Window\"]\n"),
+            (std::map<std::string, double>{{"Window", 0.5}, {"Sort", 0.5}}));
+  EXPECT_EQ(shares(with_join + "part_of = [\"Window\", \"Join\"]\n"),
+            (std::map<std::string, double>{{"Window", 0.5}, {"Sort", 0.3}, {"Join", 0.2}}));
+  EXPECT_EQ(shares(with_join), (std::map<std::string, double>{{"Window", 0.1}, {"Sort", 0.9}}));
+}
+
 StackRules two_rules() {
   auto rules = StackRules::parse(
       "engine = \"test\"\n[[operator]]\nname = \"Join\"\nfunctions = [\"engine::Hash::*\"]\n"
@@ -384,6 +415,13 @@ TEST(StackRules, AFileThatIsWrongSaysWhere) {
   EXPECT_NE(problem("[[operator]]\nname = \"a\"\nfunctions = [1]\n").find("line 3"), std::string::npos);
   EXPECT_NE(problem("[[operator]]\nname = \"a\"\nset_by = [1]\n").find("line 3"), std::string::npos);
   EXPECT_NE(problem("x = 1\n").find("line 1"), std::string::npos);
+  const std::string sort = "[[operator]]\nname = \"a\"\nfunctions = [\"f\"]\n";
+  EXPECT_EQ(problem((sort + "part_of = [\"b\"]\n[[operator]]\nname = \"b\"\nfunctions = [\"g\"]\n").c_str()),
+            "");
+  EXPECT_NE(problem((sort + "part_of = [\"b\"]\n").c_str()).find("no operator"), std::string::npos);
+  EXPECT_NE(problem((sort + "part_of = [7]\n").c_str()).find("line 4"), std::string::npos);
+  EXPECT_NE(problem("[[phase]]\nname = \"a\"\nfunctions = [\"f\"]\npart_of = [\"a\"]\n").find("line 4"),
+            std::string::npos);
   EXPECT_NE(problem("[[operator]\n").find("line"), std::string::npos);
 }
 

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 
+#include "daemon/query/reports/same_plans.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
@@ -217,6 +219,100 @@ TEST(PlanReport, WorkForAnExecutionStandsBesideItsPlan) {
   EXPECT_EQ(report.total.samples, 7u);
 }
 
+// Of `executions`, every second one is drawn, and has ten samples: of operator 2, or of operator 1 where
+// `differ` says so. Each may be of a plan of its own. One more execution is drawn and has no sample.
+Profile profile_of_share(ExecutionHandle executions, const std::function<bool(ExecutionHandle)>& differ,
+                         bool own_plans = false) {
+  return test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_context(sink);
+    std::vector<profile::SampleRecord> samples;
+    for (ExecutionHandle handle = 100; handle < 100 + executions; ++handle) {
+      profile::ExecutionRecord execution;
+      execution.process = test::kSampleProcess;
+      execution.handle = handle;
+      execution.id.bytes.fill(static_cast<std::uint8_t>(handle));
+      execution.plan = own_plans ? static_cast<PlanId>(handle) : test::kSamplePlan;
+      execution.begin = test::kSampleStart;
+      execution.end = execution.begin + 1000;
+      execution.drawn = handle % 2 == 0;
+      sink.on_execution(execution);
+      if (own_plans) {
+        v1::Plan plan = test::sample_plan();
+        plan.set_id(execution.plan);
+        sink.on_plan(test::kSampleProcess, test::kSampleStart, plan);
+      }
+      for (int i = 0; execution.drawn && i < 10; ++i) {
+        samples.push_back(test::tag_sample(test::kSampleStart + i, differ(handle) ? 6 : 5));
+        samples.back().attribution.execution = handle;
+        samples.back().attribution.plan = execution.plan;
+      }
+    }
+    sink.on_samples(samples);
+  });
+}
+
+double width(const PlanReport& report, ComponentId op) {
+  for (const OperatorRow& row : report.plans.at(0).operators) {
+    if (row.id == op) return row.cost.interval.high - row.cost.interval.low;
+  }
+  return -1;
+}
+
+// Samples of one execution are alike: ten executions tell less than their hundred samples.
+TEST(PlanReport, OfAShareOfTheExecutionsIntervalsFollowFromExecutions) {
+  const PlanReport alike = report_of(profile_of_share(20, [](auto) { return true; }));
+  const PlanReport differ = report_of(profile_of_share(20, [](auto handle) { return handle % 4 == 0; }));
+  ASSERT_EQ(differ.plans.size(), 1u);
+  EXPECT_EQ(differ.total.samples, 100u);
+  EXPECT_DOUBLE_EQ(differ.spread.drawn, 11.0 / 21);
+  EXPECT_DOUBLE_EQ(differ.spread.sampled, 10);
+  EXPECT_LT(differ.effective_samples, 25);
+  const Interval by_samples = wilson(0.5, 100);
+  EXPECT_GT(width(differ, 1), 1.8 * (by_samples.high - by_samples.low));
+  EXPECT_NEAR(width(differ, 1), width(differ, 2), 1e-9);
+  // Ten executions of ten samples each, five of them in each row.
+  const RowSpread row{50, 5 * 100, 5 * 100};
+  const WholeSpread whole{11.0 / 21, 10, 100, 10 * 100};
+  const double average = effective_samples(whole, 100, 100, std::vector{row, row});
+  EXPECT_NEAR(differ.effective_samples, average, 1e-6);
+  const Interval expected = wilson(0.5, effective_samples(whole, 100, 100, row, average));
+  EXPECT_NEAR(width(differ, 1), expected.high - expected.low, 1e-6);
+  EXPECT_LT(alike.effective_samples, 25) << "all of them are one row";
+  EXPECT_LT(scale_of(differ).sample_worth(), 0.25);
+}
+
+TEST(PlanReport, OfExecutionsThatAreAllDrawnSamplesCount) {
+  const Profile profile = profile_of_share(20, [](auto handle) { return handle % 4 == 0; });
+  Selection drawn;
+  for (ExecutionHandle handle = 100; handle < 120; handle += 2)
+    drawn.executions.insert({test::kSampleProcess, handle});
+  const PlanReport report = report_of(profile, drawn);
+  EXPECT_TRUE(report.spread.all_drawn());
+  EXPECT_DOUBLE_EQ(report.effective_samples, 100);
+  const Interval by_samples = wilson(0.5, 100);
+  EXPECT_NEAR(width(report, 1), by_samples.high - by_samples.low, 1e-9);
+}
+
+TEST(PlanReport, OneExecutionOfSeveralTellsNoShare) {
+  const PlanReport report = report_of(profile_of_share(2, [](auto) { return true; }));
+  EXPECT_EQ(report.effective_samples, 0);
+  EXPECT_EQ(report.operators.interval.low, 0);
+  EXPECT_EQ(report.operators.interval.high, 1);
+  EXPECT_EQ(width(report, 1), 1);
+}
+
+// A plan whose only execution is drawn is known by its samples. All plans of the tree together are not.
+TEST(PlanReport, PlansOfOneTreeAreKnownByTheirExecutionsTogether) {
+  PlanReport report = report_of(profile_of_share(20, [](auto handle) { return handle % 4 == 0; }, true));
+  ASSERT_EQ(report.plans.size(), 10u);
+  EXPECT_DOUBLE_EQ(report.plans[0].effective_samples, 10);
+  unite_plans(report);
+  ASSERT_EQ(report.plans.size(), 1u);
+  EXPECT_LT(report.plans[0].effective_samples, 25);
+  const PlanReport one_plan = report_of(profile_of_share(20, [](auto handle) { return handle % 4 == 0; }));
+  EXPECT_NEAR(width(report, 1), width(one_plan, 1), 1e-9);
+}
+
 TEST_F(OneRound, LevelReportAddsUpToo) {
   for (const char* level : {"task", "ir", "operator"}) {
     auto report = level_report(profile_, {}, level);
@@ -350,6 +446,8 @@ TEST(PlanReport, ExecutionsDoNotMix) {
     sink.on_samples(samples);
   });
   const PlanReport one = report_of(profile, {.executions = {{test::kSampleProcess, test::kSampleExecution}}});
+  EXPECT_EQ(one.execution, (InProcess<ExecutionHandle>{test::kSampleProcess, test::kSampleExecution}));
+  EXPECT_FALSE(report_of(profile, {}).execution) << "nobody asked for one";
   EXPECT_EQ(one.total.samples, 4u);
   EXPECT_DOUBLE_EQ(share_of(one, 1), 0);
   EXPECT_FALSE(plan_report(profile, {.executions = {{test::kSampleProcess, 12345}}}));

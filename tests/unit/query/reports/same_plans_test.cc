@@ -5,10 +5,13 @@
 
 #include <utility>
 
+#include "tests/support/profile_bytes.h"
+#include "tests/support/sample_profile.h"
+
 namespace tailor::query {
 namespace {
 
-Amount of_samples(double samples) {
+Amount amount_of(double samples) {
   return {samples, samples * 10, 0, 0, 0};
 }
 
@@ -16,7 +19,7 @@ OperatorRow operator_row(const std::string& name, double samples, const std::str
   OperatorRow row;
   row.name = name;
   row.attributes = {{"table", "orders"}, {"actual_rows", rows}};
-  row.cost.amount = of_samples(samples);
+  row.cost.amount = amount_of(samples);
   return row;
 }
 
@@ -25,21 +28,22 @@ PlanPart joined(PlanId plan, double join, double scan, const std::string& rows) 
   PlanPart part;
   part.plan = plan;
   part.executions = 1;
+  part.executions_without_sample = 2;
   part.operators = {operator_row("join", join, "5"), operator_row("scan", scan, rows)};
   part.operators[1].depth = 1;
   const double samples = join + scan;
-  part.cost.amount = of_samples(samples);
+  part.cost.amount = amount_of(samples);
   part.own = {static_cast<std::uint64_t>(samples), samples * 10, samples * 100};
   PipelineRow pipeline;
   pipeline.id = 1;
   pipeline.cost.amount = part.cost.amount;
   pipeline.tasks.emplace_back().name = "probe";
   pipeline.tasks.back().id = 3;
-  pipeline.tasks.back().cost.amount = of_samples(join);
+  pipeline.tasks.back().cost.amount = amount_of(join);
   part.pipelines = {pipeline};
   NamedRow compiling;
   compiling.key = compiling.name = "compile";
-  compiling.cost.amount = of_samples(2);
+  compiling.cost.amount = amount_of(2);
   part.engine_rows = {compiling};
   return part;
 }
@@ -53,6 +57,22 @@ PlanReport report_with(std::vector<PlanPart> plans) {
   return report;
 }
 
+TEST(SamePlans, SkewsAreOfAllTheirExecutions) {
+  PlanReport report = report_with({joined(1, 6, 4, "100"), joined(2, 3, 7, "100")});
+  report.plans[0].operators[0].cost.skew = Skew{30, 10, 20};
+  report.plans[1].operators[0].cost.skew = Skew{10, 10, 5};
+  report.plans[1].pipelines[0].cost.skew = Skew{6, 2, 1};
+  unite_plans(report);
+  ASSERT_EQ(report.plans.size(), 1u);
+  const PlanPart& sum = report.plans.front();
+  ASSERT_TRUE(sum.operators[0].cost.skew);
+  EXPECT_DOUBLE_EQ(sum.operators[0].cost.skew->value(), 2);
+  EXPECT_DOUBLE_EQ(sum.operators[0].cost.skew->low(), 1.25);
+  EXPECT_FALSE(sum.operators[1].cost.skew);
+  ASSERT_TRUE(sum.pipelines[0].cost.skew);
+  EXPECT_DOUBLE_EQ(sum.pipelines[0].cost.skew->value(), 3);
+}
+
 TEST(SamePlans, AreOne) {
   PlanReport report = report_with({joined(1, 6, 4, "100"), joined(2, 3, 7, "200"), joined(3, 0, 20, "100")});
   unite_plans(report);
@@ -60,6 +80,7 @@ TEST(SamePlans, AreOne) {
   const PlanPart& sum = report.plans.front();
   EXPECT_EQ(sum.plan, 1u);
   EXPECT_EQ(sum.executions, 3u);
+  EXPECT_EQ(sum.executions_without_sample, std::nullopt) << "there may be a fourth plan without any sample";
   EXPECT_EQ(sum.own.samples, 40u);
   EXPECT_DOUBLE_EQ(sum.operators[0].cost.amount.samples, 9);
   EXPECT_DOUBLE_EQ(sum.operators[1].cost.share, 31.0 / 40);
@@ -87,7 +108,12 @@ TEST(SamePlans, OtherTreesStayApartTheMostExpensiveFirst) {
   PlanPart other = joined(9, 1, 29, "100");
   other.operators[1].name = "index scan";
   PlanReport report = report_with({joined(1, 6, 14, "100"), other, joined(2, 3, 17, "200")});
-  EXPECT_EQ(main_plans(report), (std::set<InProcess<PlanId>>{{{}, 1}, {{}, 2}}));
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
+  MainPlans main(profile, report);
+  EXPECT_TRUE(main.contains({{}, 1}));
+  EXPECT_TRUE(main.contains({{}, 2}));
+  EXPECT_FALSE(main.contains({{}, 9}));
+  EXPECT_FALSE(main.contains({{}, 10})) << "it is not known";
   unite_plans(report);
   ASSERT_EQ(report.plans.size(), 2u);
   EXPECT_DOUBLE_EQ(report.plans[0].cost.amount.samples, 40);
@@ -99,7 +125,32 @@ TEST(SamePlans, NothingStaysNothing) {
   PlanReport report;
   unite_plans(report);
   EXPECT_TRUE(report.plans.empty());
-  EXPECT_TRUE(main_plans(report).empty());
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
+  EXPECT_FALSE(MainPlans(profile, report).contains({test::kSampleProcess, test::kSamplePlan}));
+}
+
+// An engine that registers a plan for each execution has many without a sample.
+TEST(SamePlans, APlanWithoutSamplesBelongsToItsTree) {
+  v1::Plan again = test::sample_plan(), other = test::sample_plan();
+  again.set_id(8);
+  auto& counted = *again.mutable_levels(0)->mutable_components(0)->add_attributes();
+  counted.set_key("actual_rows");
+  counted.set_number(7);
+  other.set_id(9);
+  other.mutable_levels(0)->mutable_components(0)->set_kind("sort");
+  const Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_profile(sink, 1);
+    sink.on_plan(test::kSampleProcess, test::kSampleStart, again);
+    sink.on_plan(test::kSampleProcess, test::kSampleStart, other);
+  });
+  const auto report = plan_report(profile, {});
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->plans.size(), 1u);
+  MainPlans main(profile, *report);
+  EXPECT_TRUE(main.contains({test::kSampleProcess, test::kSamplePlan}));
+  EXPECT_TRUE(main.contains({test::kSampleProcess, 8}));
+  EXPECT_FALSE(main.contains({test::kSampleProcess, 9})) << "another tree";
+  EXPECT_FALSE(main.contains({test::kSampleProcess, 10})) << "no plan";
 }
 
 }  // namespace

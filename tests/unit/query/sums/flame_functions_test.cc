@@ -9,8 +9,6 @@
 namespace tailor::query {
 namespace {
 
-using testing::ElementsAre;
-
 Profile called() {
   LoadOptions options;
   options.keep_samples = options.functions = true;

@@ -11,6 +11,7 @@
 
 #include "daemon/os/vdso.h"
 #include "daemon/profile/mapped_kind.h"
+#include "daemon/query/symbols/readable_name.h"
 #include "daemon/query/symbols/symbols.h"
 
 namespace tailor::query {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/query/symbols/elf_functions.h"
+#include "daemon/query/symbols/readable_name.h"
 #include "daemon/query/symbols/rust_legacy_name.h"
 
 namespace tailor::query {

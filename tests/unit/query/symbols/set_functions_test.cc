@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "daemon/query/symbols/elf_functions.h"
+
 namespace tailor::query {
 namespace {
 

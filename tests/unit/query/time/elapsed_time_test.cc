@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <stdexcept>
 #include <string>
 
 #include "daemon/query/json/report_json.h"
+#include "daemon/query/load/added_runs.h"
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/reports/cost_columns.h"
+#include "daemon/query/reports/flame.h"
 #include "daemon/query/reports/plan_report.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
@@ -140,6 +143,60 @@ TEST(ElapsedTime, LevelsHaveIt) {
   EXPECT_NEAR(report->plans.at(0).rows.at(0).cost.share, (20 + 10 + 20.0 / 3) / 100, 1e-9);
 }
 
+TEST(ElapsedTime, OperatorsHaveTheSkewOfTheirThreads) {
+  Feed feed;
+  feed.execution(test::kSampleExecution, 200);
+  feed.work(kThread, 0, 150, kIrOfScan);
+  feed.work(kThread + 1, 0, 50, kIrOfScan);
+  feed.work(kThread + 2, 0, 200, kIrOfGroup);
+  const Profile profile = feed.loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time) << time.error().message;
+  const auto report = plan_report(*time);
+  ASSERT_TRUE(report);
+  const auto& skew = cost_of(*report, kScan).skew;
+  ASSERT_TRUE(skew);
+  EXPECT_NEAR(skew->value(), 1.5, 1e-9);
+  EXPECT_GT(skew->low(), 1);
+  EXPECT_FALSE(cost_of(*report, kGroup).skew) << "one thread did it";
+  EXPECT_FALSE(cost_of(*plan_report(profile, {}), kScan).skew) << "of elapsed time alone";
+  const auto level = level_report(*time, "task");
+  ASSERT_TRUE(level);
+  for (const ComponentRow& row : level->plans.at(0).rows)
+    EXPECT_EQ(row.cost.skew.has_value(), row.name == "scan orders") << row.name;
+  const Json json = json_of(time->profile, *report);
+  int with_skew = 0;
+  for (const Json& row : json["plans"][0]["operators"]) {
+    if (!row.contains("skew")) continue;
+    ++with_skew;
+    EXPECT_NEAR(row["skew"].get<double>(), 1.5, 1e-9);
+    EXPECT_GT(row["skew_low"].get<double>(), 1);
+  }
+  EXPECT_EQ(with_skew, 1);
+}
+
+TEST(ElapsedTime, FlamesHaveIt) {
+  const Profile profile = three_threads().loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time);
+  const auto flame = flame_report(*time, {FlameLevel::kOperator});
+  ASSERT_TRUE(flame) << flame.error().message;
+  EXPECT_TRUE(flame->elapsed);
+  EXPECT_NEAR(flame->root.weight, 100e6, 1e-3);
+  double sum = 0, before = flame->root.weight;
+  std::map<std::string, double> weights;
+  for (const FlameNode& node : flame->root.children) {
+    EXPECT_LE(node.weight, before) << "the most expensive first";
+    before = node.weight;
+    sum += node.weight;
+    weights[node.kind] += node.weight;
+  }
+  EXPECT_NEAR(sum, 100e6, 1e-3);
+  EXPECT_NEAR(weights["idle"], 20e6, 1e-3);
+  EXPECT_NEAR(weights["operator"], 80e6, 1e-3);
+  EXPECT_FALSE(flame_report(profile, {}, {FlameLevel::kOperator})->elapsed);
+}
+
 TEST(ElapsedTime, APartOfTheTimeIsJudgedAlone) {
   const Profile profile = three_threads().loader.finish();
   const auto time = elapsed_time(profile, {}, test::kSampleStart + 20 * kMs, test::kSampleStart + 40 * kMs);
@@ -176,6 +233,32 @@ TEST(ElapsedTime, ShortExecutionsAreLeftOutAndCounted) {
   const auto none = elapsed_time(profile, {.executions = {{test::kSampleProcess, 50}}});
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("as long as 20 samples' time"));
+}
+
+// Between short runs that an engine added up, nobody waited for any of them.
+TEST(ElapsedTime, RunsThatAreAddedUpAreLeftOutAndCounted) {
+  Feed feed = three_threads();
+  profile::ExecutionRecord sum;
+  sum.process = test::kSampleProcess;
+  sum.handle = 50;
+  sum.id.bytes.fill(50);
+  sum.plan = test::kSamplePlan;
+  sum.begin = test::kSampleStart;
+  sum.end = test::kSampleStart + 5000 * kMs;
+  sum.labels.emplace_back(profile::kRunsLabel, profile::kRunsLabelValue);
+  feed.loader.on_execution(sum);
+  feed.work(kThread + 3, 0, 30, kIrOfGroup, 50);
+  const Profile profile = feed.loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time) << time.error().message;
+  EXPECT_EQ(time->sum.executions, 1u);
+  EXPECT_EQ(time->sum.added_up, 1u);
+  EXPECT_EQ(time->sum.outside.samples, 0u);
+  EXPECT_DOUBLE_EQ(time->sum.elapsed_ns, 100e6);
+  EXPECT_EQ(json_of(time->profile, *plan_report(*time))["elapsed"]["added_up"], 1);
+  const auto none = elapsed_time(profile, {.executions = {{test::kSampleProcess, 50}}});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("many short runs"));
 }
 
 TEST(ElapsedTime, AnExecutionWithoutWorkIsIdle) {

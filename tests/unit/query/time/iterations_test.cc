@@ -102,6 +102,9 @@ TEST(SampledLoop, SpreadSaysHowMuchIterationsDiffer) {
   // Two taken for one.
   EXPECT_GE(loop_of({10, 10, 20, 10, 10, 20, 10, 10, 20, 10}).spread(), 1);
   EXPECT_EQ(loop_of({10, 90, 10, 10}).spread(), 0) << "too few to say";
+  EXPECT_EQ(loop_of({10, 90, 20}).median_ns(), 20);
+  EXPECT_EQ(loop_of({90, 10, 30, 20}).median_ns(), 25);
+  EXPECT_EQ(loop_of({}).median_ns(), 0);
 }
 
 // Twins: what is no loop must not be taken for one.

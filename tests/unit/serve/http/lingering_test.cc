@@ -61,23 +61,6 @@ class LingeringTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-bool send_attached(int socket, int attached) {
-  char byte = 'x';
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* item = CMSG_FIRSTHDR(&header);
-  item->cmsg_level = SOL_SOCKET;
-  item->cmsg_type = SCM_RIGHTS;
-  item->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(item), &attached, sizeof attached);
-  return ::sendmsg(socket, &header, MSG_NOSIGNAL) == 1;
-}
-
 // Twin: the server of the test below takes them.
 TEST(RefusedDescriptorsTest, TheKernelRefusesThemWhereItCan) {
   const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

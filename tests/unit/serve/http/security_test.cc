@@ -252,6 +252,19 @@ TEST_P(SecurityTable, TheCostOfTagsIsOfExecutionsThatOneMaySee) {
   EXPECT_EQ(costs.dump().find("of-b") != std::string::npos, is(PeerCase::Sees::kAll));
 }
 
+TEST_P(SecurityTable, PlanChangesAreOfExecutionsThatOneMaySee) {
+  if (!known()) {
+    EXPECT_EQ(status("/api/v1/plan-changes"), refused());
+    return;
+  }
+  const nlohmann::json changes = body("/api/v1/plan-changes");
+  const std::uint64_t compared = changes["executions"], left_out = changes["without_plan"];
+  EXPECT_EQ(compared + left_out, is(PeerCase::Sees::kAll) ? 3u : 1u);
+  if (!is(PeerCase::Sees::kAll)) {
+    EXPECT_EQ(changes.dump().find("of-b"), std::string::npos);
+  }
+}
+
 // Sums know users, and no labels.
 TEST_P(SecurityTable, HistoryIsTheSumsOfUsersThatOneMaySee) {
   const std::string answer = ask_store("/api/v1/history");

@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "compiler/weft/exec/execution.h"
 #include "compiler/weft/exec/plan_cache.h"
@@ -195,6 +197,177 @@ TEST_F(WeftExec, CodeThatCountsKnowsTheRowsOfEveryOperator) {
       visit(visit, *query->plan().root);
     }
   }
+}
+
+TEST_F(WeftExec, ScansSayWhichColumnsTheyReadForWhichRows) {
+  auto query = compile("select sum(k) from r where v > 1");
+  ASSERT_NE(query, nullptr);
+  const v1::Plan plan = query->dictionary().build({1, 2, 3});
+  std::uint32_t scan = 0;
+  for (const v1::Component& op : plan.levels(0).components())
+    if (op.kind() == "scan") scan = op.id();
+  const v1::Access *tested = nullptr, *summed = nullptr;
+  for (const v1::Component& task : plan.levels(1).components())
+    for (const v1::Access& access : task.accesses()) {
+      if (access.region().starts_with("r.")) {
+        EXPECT_TRUE(access.reads()) << access.region();
+      }
+      EXPECT_GT(access.pipeline(), 0u);
+      EXPECT_LE(access.pipeline(), static_cast<std::uint32_t>(plan.pipelines_size()));
+      if (access.region() == "r.v") tested = &access;
+      if (access.region() == "r.k") summed = &access;
+      EXPECT_NE(access.region(), "r.s") << "the query does not use it";
+    }
+  ASSERT_NE(tested, nullptr);
+  EXPECT_EQ(tested->pattern(), v1::ACCESS_SEQUENTIAL) << "each row is tested";
+  EXPECT_EQ(tested->items().fixed(), 9000u);
+  ASSERT_NE(summed, nullptr);
+  EXPECT_EQ(summed->items().fixed(), 9000u);
+  if (summed->pattern() == v1::ACCESS_CONDITIONAL) {
+    EXPECT_EQ(summed->accesses().rows_of(), scan) << "rows that passed";
+  } else {
+    EXPECT_EQ(summed->pattern(), v1::ACCESS_UNKNOWN) << "not each row";
+  }
+}
+
+// What the plan says of memory with that name. Every access is one that a daemon takes.
+std::vector<v1::Access> accesses_to(const CompiledQuery& query, const std::string& region) {
+  std::vector<v1::Access> out;
+  const v1::Plan plan = query.dictionary().build({1, 2, 3});
+  for (const v1::Component& task : plan.levels(1).components())
+    for (const v1::Access& access : task.accesses()) {
+      EXPECT_TRUE(access.reads() || access.writes()) << access.region();
+      EXPECT_GT(access.pipeline(), 0u) << access.region();
+      EXPECT_LE(access.pipeline(), static_cast<std::uint32_t>(plan.pipelines_size())) << access.region();
+      EXPECT_LE(access.used_bytes(), access.item_bytes()) << access.region();
+      if (access.region() == region) out.push_back(access);
+    }
+  return out;
+}
+
+const Operator* first_of(const Operator& op, OperatorKind kind) {
+  if (op.kind() == kind) return &op;
+  for (const OperatorPtr& input : op.inputs)
+    if (const Operator* found = first_of(*input, kind)) return found;
+  return nullptr;
+}
+
+bool is_known(const v1::Count& count) {
+  return count.value_case() != v1::Count::VALUE_NOT_SET;
+}
+
+TEST_F(WeftExec, JoinsSayHowTheyUseTheirTable) {
+  auto query = compile("select v, name from r, u where r.k = u.k");
+  ASSERT_NE(query, nullptr);
+  const Operator* join = first_of(*query->plan().root, OperatorKind::kHashJoin);
+  ASSERT_NE(join, nullptr);
+  const std::uint32_t build = join->inputs[0]->id, probe = join->inputs[1]->id;
+  ASSERT_EQ(join->inputs[0]->kind(), OperatorKind::kScan);
+  ASSERT_EQ(as<Scan>(*join->inputs[0]).table->name, "u") << "whose keys are never null";
+  int found = 0, appended = 0, chained = 0;
+  for (const v1::Access& access : accesses_to(*query, "join build")) {
+    EXPECT_EQ(access.region_owner(), join->id);
+    EXPECT_EQ(access.items().rows_of(), build);
+    EXPECT_GE(access.item_bytes(), 16u + 8u) << "a header and a key";
+    if (access.pattern() == v1::ACCESS_RANDOM) {
+      ++found;
+      EXPECT_TRUE(access.reads() && !access.writes());
+      EXPECT_TRUE(access.at_least()) << "chains have other rows";
+      EXPECT_EQ(access.accesses().rows_of(), join->id);
+      EXPECT_GE(access.used_bytes(), 16u + 8u);
+    } else if (access.step() == 0) {
+      ++appended;
+      EXPECT_EQ(access.pattern(), v1::ACCESS_SEQUENTIAL);
+      EXPECT_TRUE(access.writes() && !access.reads());
+    } else {
+      ++chained;
+      EXPECT_EQ(access.used_bytes(), 16u);
+    }
+  }
+  EXPECT_EQ(std::vector({found, appended, chained}), std::vector({1, 1, 1}));
+  int zeroed = 0, filled = 0, probed = 0;
+  for (const v1::Access& access : accesses_to(*query, "join directory")) {
+    EXPECT_EQ(access.items().rows_of(), build);
+    EXPECT_EQ(access.items().factor(), 1.5);
+    EXPECT_TRUE(access.items().power_of_two());
+    EXPECT_EQ(access.item_bytes(), 8u);
+    if (access.pattern() == v1::ACCESS_SEQUENTIAL) {
+      ++zeroed;
+      EXPECT_EQ(access.step(), 1u);
+    } else if (access.writes()) {
+      ++filled;
+      EXPECT_EQ(access.step(), 2u);
+      EXPECT_EQ(access.accesses().rows_of(), build);
+    } else {
+      ++probed;
+      EXPECT_EQ(access.accesses().rows_of(), probe);
+    }
+  }
+  EXPECT_EQ(std::vector({zeroed, filled, probed}), std::vector({1, 1, 1}));
+}
+
+TEST_F(WeftExec, JoinsSayNothingThatNobodyCounts) {
+  // Rows whose key is null match nothing, and are not built.
+  auto nulls = compile("select a.v, b.v from r a, r b where a.k = b.k");
+  ASSERT_NE(nulls, nullptr);
+  const std::vector<v1::Access> rows = accesses_to(*nulls, "join build");
+  EXPECT_EQ(rows.size(), 3u);
+  for (const v1::Access& access : rows) EXPECT_FALSE(is_known(access.items()));
+  // Rows without a match come from another place than the others.
+  auto outer = compile("select u.k, v from u left join r on r.k = u.k");
+  ASSERT_NE(outer, nullptr);
+  const Operator* join = first_of(*outer->plan().root, OperatorKind::kHashJoin);
+  ASSERT_NE(join, nullptr);
+  const bool twice = as<HashJoin>(*join).preserved == JoinSide::kBuild;
+  const std::vector<v1::Access> results = accesses_to(*outer, "result");
+  EXPECT_EQ(results.size(), twice ? 2u : 1u);
+  for (const v1::Access& access : results) EXPECT_EQ(is_known(access.items()), !twice);
+  for (const v1::Access& access : accesses_to(*outer, "join build")) {
+    if (access.pattern() == v1::ACCESS_RANDOM) {
+      EXPECT_FALSE(is_known(access.accesses())) << "some rows are of no match";
+    }
+  }
+}
+
+TEST_F(WeftExec, GroupsAndSortsSayWhatTheyKeep) {
+  auto grouped = compile("select s, count(*) from r group by s");
+  ASSERT_NE(grouped, nullptr);
+  const Operator* group = first_of(*grouped->plan().root, OperatorKind::kGroupBy);
+  ASSERT_NE(group, nullptr);
+  const std::vector<v1::Access> groups = accesses_to(*grouped, "groups");
+  ASSERT_EQ(groups.size(), 2u) << "written, and read";
+  for (const v1::Access& access : groups) {
+    EXPECT_EQ(access.pattern(), access.writes() ? v1::ACCESS_PARTITIONED : v1::ACCESS_SEQUENTIAL);
+    EXPECT_EQ(access.items().rows_of(), group->id);
+    EXPECT_TRUE(access.at_least()) << "a group has a row for each worker that met it";
+  }
+  for (const v1::Access& access : accesses_to(*grouped, "group directory"))
+    EXPECT_EQ(access.pattern(), v1::ACCESS_UNKNOWN);
+  const std::vector<v1::Access> result = accesses_to(*grouped, "result");
+  ASSERT_EQ(result.size(), 1u);
+  EXPECT_EQ(result[0].pattern(), v1::ACCESS_SEQUENTIAL);
+  EXPECT_TRUE(result[0].writes() && !result[0].reads());
+  EXPECT_EQ(result[0].items().rows_of(), grouped->plan().root->inputs[0]->id);
+
+  auto sorted = compile("select k, v from r order by v");
+  ASSERT_NE(sorted, nullptr);
+  const Operator* sort = first_of(*sorted->plan().root, OperatorKind::kSort);
+  ASSERT_NE(sort, nullptr);
+  for (const char* region : {"sort run", "sort order"}) {
+    const std::vector<v1::Access> accesses = accesses_to(*sorted, region);
+    EXPECT_EQ(accesses.size(), 3u) << region << ": written, sorted, scanned";
+    for (const v1::Access& access : accesses) {
+      if (access.step() == 2) {
+        EXPECT_EQ(access.pattern(), v1::ACCESS_UNKNOWN) << region;
+      } else if (access.writes()) {
+        EXPECT_EQ(access.items().rows_of(), sort->inputs[0]->id) << region;
+      }
+    }
+  }
+  auto top = compile("select k, v from r order by v limit 3");
+  ASSERT_NE(top, nullptr);
+  for (const v1::Access& access : accesses_to(*top, "sort run"))
+    EXPECT_EQ(access.pattern(), v1::ACCESS_UNKNOWN) << "who stays in the heap depends on the rows";
 }
 
 TEST_F(WeftExec, PlansAreKeptByTextAndSettings) {

@@ -26,6 +26,8 @@ export interface OperatorRow extends Cost {
   inputs: number[];
   depth: number;
   threads?: number; // only of elapsed time, as below
+  skew?: number; // the busiest thread against the mean
+  skew_low?: number;
 }
 
 export interface TaskRow extends Cost {
@@ -40,6 +42,9 @@ export interface PipelineRow extends Cost {
   name: string;
   depends_on: number[];
   tasks: TaskRow[];
+  threads?: number; // only of elapsed time, like the next two: as of an operator
+  skew?: number;
+  skew_low?: number;
 }
 
 export interface ProcessKey {
@@ -53,6 +58,7 @@ export interface PlanRow extends Cost {
   plan_key?: string;
   name: string;
   executions: number;
+  executions_without_sample?: number; // missing: not known
   operators: OperatorRow[];
   pipelines: PipelineRow[];
   threads?: number;
@@ -138,25 +144,35 @@ export interface OffCpuRow {
 export interface DividedTime {
   executions: number;
   too_short: number;
+  added_up?: number; // left out too: executions that are many short runs, which their engine added up
   ns: number;
   worked_ns: number;
   idle_ns: number;
   idle_share: number;
 }
 
+// What a view of several executions is of. Older programs do not say what else was left out.
+export interface ViewOf {
+  runs?: { executions: number; sampled: number; left_out: number };
+  notes?: string[];
+}
+
 export interface Profile {
+  view?: ViewOf; // files of older programs have none
   recording: Recording;
   source: Source;
   samples: number;
   weight: number;
   elapsed?: DividedTime;
   effective_samples: number;
+  sample_worth?: number; // only a share of the executions was sampled: how many independent samples one is worth on average
   operators: Cost;
   engine_components: Cost;
   unattributed: Cost;
   all: Cost;
   component_rows: OwnedRow[];
   unattributed_rows: OwnedRow[];
+  drawn?: { executions: number; drawn: number; weight: number; estimate: { weight: number; low: number; high: number } | null }; // only where a share of the executions is sampled
   accounting: Accounting;
   file: FileState;
   plans: PlanRow[];
@@ -180,7 +196,7 @@ export interface Execution {
   cgroup?: string;
   pod?: string;
   container?: string;
-  rate?: { hz: number; why: string }; // its process was sampled at this rate for some of its time
+  rate?: { hz: number; why: string }; // its process was sampled at this rate for some of its time; "trigger NAME: what held"
   plan: number;
   plan_key?: string;
   plan_name: string;
@@ -190,8 +206,13 @@ export interface Execution {
   elapsed_ns?: number;
   cpu_ns: number;
   samples: number;
+  drawn?: boolean; // false: a share of the executions is sampled, and this one is not
   rows: number | null; // null: the process ended before it was said
   added_runs?: AddedRuns; // its engine added up these runs; then elapsed_ns is from the first begin to the last end
+  runs_unknown?: boolean; // its engine added up runs, and nobody knows how many: elapsed_ns is of none of them
+  // Who held locks that it waited for; times since its begin.
+  blockers?: { pid: number; process_start: number; execution: string | null; from_ns: number; to_ns: number }[];
+  blockers_left_out?: number;
   error: string;
   labels: Record<string, string>;
 }
@@ -199,6 +220,7 @@ export interface Execution {
 export interface Cell {
   source: number;
   plan_key?: string;
+  pid?: number;
   pipeline: number;
   how: string;
   kernel: boolean;
@@ -223,6 +245,21 @@ export interface Samples {
   slice_ns?: number;
   samples?: number[];
   squares?: number[];
+}
+
+// A tree of costs. Its kinds are those of docs/http-api.md, and there may be more.
+export interface FlameTree {
+  key: string;
+  kind: string;
+  id?: number;
+  name: string;
+  weight: number;
+  samples: number;
+  children: FlameTree[];
+}
+
+export interface Flame {
+  root: FlameTree;
 }
 
 // A tree of calls as columns: the first node is the root, a node's parent comes before it.
@@ -448,7 +485,10 @@ export interface Fingerprint {
   executions: number;
   cpu_ns: number;
   samples: number;
-  elapsed_ns: { min: number; mean: number; max: number };
+  drawn?: number; // of the executions, those that are sampled: the CPU time is of these
+  cpu_ns_of_all?: { value: number; low: number; high: number } | null; // of all of them; null: all are sampled, or too few
+  elapsed_ns: { min: number; mean: number; max: number; unknown?: number }; // unknown: how many executions are in none of these
+  running?: number; // of the executions: in none of these, too
   first_ms: number; // when the first and the last of them began
   last_ms: number;
   last_execution: string;
@@ -466,6 +506,7 @@ export interface Runs {
   executions: number;
   sampled: number; // of them, those with samples
   left_out: number; // older ones
+  notes?: string[]; // what else is left out; older programs do not say it
   samples: number;
   plans: number; // trees of operators; shown is the most expensive one
   operators: OperatorRow[];
@@ -481,12 +522,14 @@ export interface HistoryRow {
   unit: Source["unit"];
   samples: number;
   weight: number;
+  weight_squares?: number | null; // null: an older program summed some of it up, and did not count them
 }
 
 export interface HistorySums {
   executions: number;
+  drawn?: number; // of these, those that costs are of; older daemons do not say it
   failed: number;
-  elapsed_ns: { min: number; mean: number; max: number };
+  elapsed_ns: { min: number; mean: number; max: number; unknown?: number };
   rows: HistoryRow[];
   losses?: { lost_ring: number; lost_hardware: number; late: number; unwritten: number };
 }
@@ -497,32 +540,67 @@ export interface History extends HistorySums {
   periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 
+// The interval is not known of sums that an older program made, or of which a share of the executions was sampled.
+export interface CompareCost {
+  share: number;
+  share_low: number | null;
+  share_high: number | null;
+  samples: number;
+  weight: number;
+}
+
+// How many times the cost of an execution of A one of B has, with its 95 % interval.
+export interface Growth {
+  ratio: number;
+  low: number;
+  high: number;
+}
+
 export interface CompareRow {
   change: "matched" | "moved" | "new" | "gone";
   name: string;
-  a: Cost | null;
-  b: Cost | null;
+  a: CompareCost | null;
+  b: CompareCost | null;
   weight_change: number;
   share_change: number;
-  significant: boolean;
+  growth?: Growth | null; // null: too few samples say it; older programs do not
+  significant: boolean | null; // null: not known
 }
 
 // What is beside the operators: both executions have it.
 export interface CompareRest {
   key: string;
   name: string;
-  a: Cost;
-  b: Cost;
+  a: CompareCost;
+  b: CompareCost;
   weight_change: number;
   share_change: number;
-  significant: boolean;
+  growth?: Growth | null; // null: too few samples say it; older programs do not
+  significant: boolean | null;
+}
+
+// A side that is a query in a time.
+export interface CompareRuns {
+  executions: number;
+  sampled: number; // of them, those with samples
+  left_out: number; // older ones
+  other_plans: number; // that ran another plan than the one that is compared
+  runs_unknown?: number; // left out too: runs were added up in them, and nobody knows how many
+  notes?: string[]; // what else is left out
 }
 
 export interface Compare {
-  a: Execution;
+  a: Execution; // the newest of the side; with `sums` it has no keys
   b: Execution;
   source: Source;
-  same_plan: boolean;
+  executions?: { a?: number; b?: number }; // that the costs are of
+  same_plan: boolean | null; // null: some sums do not say it
+  growth?: Growth | null; // of all of it
+  runs_unknown?: boolean; // some that is compared are runs that were added up, nobody knows how many: what one costs is not known
+  sums?: boolean; // samples of some of the time are deleted
+  unwritten?: { a: number; b: number }; // samples that sums lack
+  runs?: { a: CompareRuns | null; b: CompareRuns | null };
+  file?: { a: FileState; b: FileState };
   operators: CompareRow[];
   rest: CompareRest[];
 }

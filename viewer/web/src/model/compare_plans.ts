@@ -1,9 +1,9 @@
 // The plans of two profiles operator by operator, as `tailor diff` compares them: operators match by what they are and by what
 // lies on the way from the root to them, else by what they are.
-import type { CompareRow, Cost, OperatorRow, PlanRow, Profile } from "../data/types.ts";
+import type { CompareCost, CompareRow, Cost, OperatorRow, PlanRow, Profile } from "../data/types.ts";
 import { wilson } from "./wilson.ts";
 
-export interface ComparedSide extends Cost {
+export interface ComparedSide extends CompareCost {
   id?: number; // of the operator
 }
 
@@ -15,7 +15,7 @@ export interface ComparedRow extends Omit<CompareRow, "a" | "b" | "weight_change
 }
 
 export interface Compared {
-  same_plan: boolean;
+  same_plan: boolean | null; // null: not known
   operators: ComparedRow[];
   rest: ComparedRow[];
 }
@@ -95,13 +95,16 @@ function match<Key>(left: Key[], right: Key[], of: (number | null)[], taken: boo
   });
 }
 
-const sideOf = (cost: Cost, id: number): ComparedSide => ({ ...cost, id });
+interface Known extends Cost {
+  id?: number;
+}
+const sideOf = (cost: Cost, id: number): Known => ({ ...cost, id });
 
 export function comparePlans(a: Profile, b: Profile): Compared {
   const ways = new Ways();
   // A side that lacks an operator has no sample of it.
   const [noneOfA, noneOfB] = [a, b].map((profile) => sumOf([zero, zero], profile)) as [Cost, Cost];
-  const rowOf = (change: CompareRow["change"], name: string, kind: string, ofA: ComparedSide | null, ofB: ComparedSide | null): ComparedRow => {
+  const rowOf = (change: CompareRow["change"], name: string, kind: string, ofA: Known | null, ofB: Known | null): ComparedRow => {
     const [x, y] = [ofA ?? noneOfA, ofB ?? noneOfB];
     return { change, name, kind, a: ofA, b: ofB, weight_change: null, share_change: y.share - x.share, significant: x.share_high < y.share_low || y.share_high < x.share_low };
   };

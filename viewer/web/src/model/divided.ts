@@ -1,12 +1,14 @@
 // The elapsed time of executions, each moment divided among what worked then (docs/cli.md, "Elapsed time").
 import type { Cost, DividedTime, OperatorRow, Profile } from "../data/types.ts";
+import { name as clean } from "./format.ts";
 import { detailOf, planKeyOf } from "./owners.ts";
 import type { Shared } from "./totals.ts";
 
 // A part of the elapsed time; its weight is in ns of it. `threads`: how many worked on average while one worked for it. Null:
-// that is not known, as where none worked.
+// that is not known, as where none worked. `skew`: the busiest thread against the mean of its threads, and what that is at least.
 export interface ElapsedPart extends Shared {
   threads: number | null;
+  skew: { value: number; low: number } | null;
 }
 
 export interface ElapsedRow {
@@ -14,7 +16,7 @@ export interface ElapsedRow {
   name: string;
   detail: string;
   depth: number;
-  kind: "operator" | "plan" | "component" | "unattributed" | "idle";
+  kind: "operator" | "pipeline" | "plan" | "component" | "unattributed" | "idle";
   id: number | null; // of an operator of the plan that is shown
   part: ElapsedPart;
 }
@@ -22,11 +24,12 @@ export interface ElapsedRow {
 export interface Divided {
   time: DividedTime;
   rows: ElapsedRow[]; // all of the elapsed time: the operators first, and at the end when no thread worked
+  pipelines: ElapsedRow[]; // of the plan that is shown, and have the operators' part of the elapsed time once more
   hasPlan: boolean; // whether it is known of the plan
   costOf(row: OperatorRow): ElapsedPart;
 }
 
-function partOf(cost: Cost & { threads?: number }): ElapsedPart {
+function partOf(cost: Cost & { threads?: number; skew?: number; skew_low?: number }): ElapsedPart {
   return {
     weight: cost.weight,
     samples: cost.samples,
@@ -37,10 +40,11 @@ function partOf(cost: Cost & { threads?: number }): ElapsedPart {
     low: cost.share_low,
     high: cost.share_high,
     threads: cost.threads ?? null,
+    skew: cost.skew === undefined ? null : { value: cost.skew, low: cost.skew_low ?? 0 },
   };
 }
 
-const nothing = { weight: 0, samples: 0, kernel: 0, inferred: 0, shared: 0, share: 0, low: 0, high: 0, threads: null };
+const nothing = { weight: 0, samples: 0, kernel: 0, inferred: 0, shared: 0, share: 0, low: 0, high: 0, threads: null, skew: null };
 
 // How long no thread worked has no interval: chance in the samples says nothing of it.
 function idleRow(time: DividedTime): ElapsedRow {
@@ -62,5 +66,6 @@ export function divided(profile: Profile, planKey: string): Divided | null {
     ...profile.unattributed_rows.map((row) => ({ ...beside, key: row.owner, name: row.name, kind: "unattributed" as const, part: partOf(row) })),
     idleRow(time),
   ];
-  return { time, rows, hasPlan: plan !== undefined, costOf: (row) => operators.get(row.id) ?? nothing };
+  const pipelines = (plan?.pipelines ?? []).map((row) => ({ ...beside, key: `pipeline:${row.id}`, name: row.id === 0 ? "no pipeline known" : `pipeline ${row.id}`, detail: clean(row.name, 80), kind: "pipeline" as const, part: partOf(row) }));
+  return { time, rows, pipelines: pipelines.filter(({ part }) => part.weight > 0), hasPlan: plan !== undefined, costOf: (row) => operators.get(row.id) ?? nothing };
 }

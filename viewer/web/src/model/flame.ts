@@ -8,7 +8,7 @@ import type { CellSums, Part, SampleTable } from "./samples.ts";
 
 export interface FlameNode {
   key: string;
-  kind: "all" | "plan" | "pipeline" | "operator" | "task" | "line" | "shared" | "component" | "unattributed";
+  kind: "all" | "plan" | "pipeline" | "operator" | "task" | "line" | "shared" | "component" | "unattributed" | "rest" | "idle"; // the last two: only of elapsed time
   name: string;
   owner: number; // -1: none
   line: number;

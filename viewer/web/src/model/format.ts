@@ -55,6 +55,12 @@ export function timeOfDay(ms: number, wholeMs: number): string {
   return new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }), ...(wholeMs < 20_000 && { fractionalSecondDigits: wholeMs < 200 ? 3 : 2 }) });
 }
 
+// A minute of the reader's clock, as fields for dates have it: "2026-01-31T14:05".
+export function localMinute(ms: number): string {
+  const zone = new Date(ms).getTimezoneOffset() * 60_000;
+  return new Date(ms - zone).toISOString().slice(0, 16);
+}
+
 // Of a bucket's begin. Buckets of days are days of UTC.
 export function timeOfBucket(ms: number, bucketMs: number, wholeMs: number): string {
   const at = new Date(ms);

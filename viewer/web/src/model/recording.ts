@@ -112,6 +112,7 @@ const losses: Words = {
   messages_rejected: ["of them rejected", many],
   codes_without_plan: ["code objects whose plan was not loaded", many],
   messages_dropped: ["of them dropped", many],
+  messages_unsent: ["not sent when the agent's connection ended", many],
 };
 
 const file: Words = {
@@ -125,7 +126,7 @@ const file: Words = {
   text: ["in words", (value) => text(value === "" ? "complete" : value)],
 };
 
-const lossKeys = ["lost_ring", "lost_hardware", "unwritten_samples", "late", "throttled", "gap_ns", "records_undecoded", "bytes_cut", "rings_broken", "log_records_lost", "messages_rejected", "messages_dropped", "damaged_spots", "missing_blocks", "malformed_blocks", "missing_samples", "tail_bytes"];
+const lossKeys = ["lost_ring", "lost_hardware", "unwritten_samples", "late", "throttled", "gap_ns", "records_undecoded", "bytes_cut", "rings_broken", "log_records_lost", "messages_rejected", "messages_dropped", "messages_unsent", "damaged_spots", "missing_blocks", "malformed_blocks", "missing_samples", "tail_bytes"];
 
 // Those of the words, in their order.
 function factsOf(values: Record<string, unknown>, words: Words): Fact[] {

@@ -40,8 +40,10 @@ export class SampleTable {
   readonly leftOut: number; // ns that Tailor's own agent waited: that is no wait of the engine
   readonly from: number;
   readonly to: number;
+  readonly worth: number; // of a sample, in independent ones: less than one where only a share of the executions is sampled
 
   constructor(profile: Profile, samples: Samples, owners: Owners) {
+    this.worth = Math.max(0, Math.min(1, profile.sample_worth ?? 1));
     const pipelines = new PipelineOfTask(profile);
     this.cells = samples.cells.map((cell) => cellInfo(cell, owners, pipelines));
     const wanted = sourceWanted(profile, samples);

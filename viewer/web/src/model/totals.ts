@@ -45,7 +45,7 @@ export function totals(table: SampleTable, sums: CellSums, owner: number | null 
   const out: Totals = {
     weight: sums.total,
     samples: sums.count,
-    effective: sums.effective,
+    effective: sums.effective * table.worth,
     owners: new Map(),
     pipelines: new Map(),
     lines: new Map(),

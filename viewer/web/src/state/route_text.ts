@@ -2,7 +2,7 @@
 export interface Route {
   page: "overview" | "execution" | "compare" | "fingerprint";
   id: string; // of the execution ("last", "all" and the start of an id too), or the fingerprint
-  state: Record<string, string>; // source, plan, from, to, left, right, marks, op, pipe, tid, iter, tab, lanes, parts, table, sort, all, line, fn, fun, find, fzoom, with, of, a, b, q, queries, day, dayq, scale
+  state: Record<string, string>; // source, plan, from, to, left, right, marks, op, pipe, tid, iter, tab, lanes, parts, table, sort, all, line, fn, fun, find, fzoom, with, of, a, b, asince, auntil, bsince, buntil, q, queries, day, dayq, scale
 }
 
 // The longest text of a state that is taken from an address.

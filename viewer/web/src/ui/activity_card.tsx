@@ -7,6 +7,7 @@ import { type Palette, palette } from "../draw/colors.ts";
 import { amount, duration, moment, name as clean, percent } from "../model/format.ts";
 import { noMoreThan, type Part, type SampleTable } from "../model/samples.ts";
 import type { Range } from "../model/sight.ts";
+import type { WorkersLane } from "../model/workers.ts";
 import { change, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { type Lane, type LaneBy, laneOfRow, lanesOf } from "./lanes.ts";
@@ -18,6 +19,7 @@ import { showAll, useTimeKeys } from "./time_keys.ts";
 const stackHeight = 104;
 const stackTop = 20; // above the stack, for its scale
 const laneHeight = 23;
+const workersHeight = 44; // of the lane of threads, below the others
 const mostLanes = 40;
 const mostPlanless = 8; // threads, the dearest: functions are what is looked for
 const mostSingle = 200; // samples in sight; of more the boxes have no room
@@ -57,12 +59,18 @@ export function ActivityCard({ view }: { view: PageView }) {
     if (view.unit === "ns_on_cpu") noMoreThan(sums, (view.profile.recording?.cpus ?? 0) * ((domain.to - domain.from) / buckets));
     return sums;
   }, [table, laneOf, domain, buckets, view.filter.tid, view.filter.pipeline]);
+  // Of one thread the lanes say it.
+  const workers = useMemo(() => {
+    const lane = view.base.workers?.lane(view.filter, domain, buckets) ?? null;
+    return lane && lane.threads > 1 ? lane : null;
+  }, [view.base, domain, buckets, view.filter.tid, view.filter.pipeline]);
 
   if (!table || !view.time) return null;
   const time = view.time;
   const bucketNs = (domain.to - domain.from) / buckets;
   const cores = view.unit === "ns_on_cpu" || view.unit === "ns_off_cpu";
-  const height = stackHeight + lanes.length * laneHeight + axisHeight;
+  const workersTop = stackHeight + lanes.length * laneHeight;
+  const height = workersTop + (workers ? workersHeight : 0) + axisHeight;
   const colors = palette(theme.value);
   const peaks = Array.from({ length: buckets }, (_, i) => series.reduce((sum, lane) => sum + lane[i]!, 0));
   const top = Math.max(1e-9, ...peaks);
@@ -104,6 +112,7 @@ export function ActivityCard({ view }: { view: PageView }) {
       g.stroke();
     });
     if (single) drawSamples(pen, colors, single, table, lanes, laneOf, (at) => x(at, width), (lane) => view.owner >= 0 && by === "operator" && !lane.selected);
+    if (workers) drawWorkers(pen, workers, workersTop, colors);
     g.strokeStyle = colors.line;
     g.beginPath();
     g.moveTo(0, stackHeight - 2.5);
@@ -141,6 +150,7 @@ export function ActivityCard({ view }: { view: PageView }) {
     const row = sampleAt(at, y);
     return row === undefined || table.end[row]! <= table.begin[row]! ? null : { from: table.begin[row]!, to: table.end[row]! };
   };
+  const bucketAt = (at: number) => Math.min(buckets - 1, Math.floor((at - domain.from) / bucketNs));
   const pointed = hover && hover.y >= stackHeight ? sampleAt(hover.time, hover.y) : undefined;
   return (
     <Card
@@ -184,6 +194,7 @@ export function ActivityCard({ view }: { view: PageView }) {
               <b>{percent(lane.share.share)}</b>
             </button>
           ))}
+          {workers && <WorkersLabel lane={workers} />}
           {all.length > lanes.length && <span class="dim more">{all.length - lanes.length} more in the table</span>}
         </div>
         <div
@@ -200,7 +211,13 @@ export function ActivityCard({ view }: { view: PageView }) {
       </div>
       {hover && (
         <Tip x={hover.clientX} y={hover.clientY}>
-          {pointed !== undefined ? <SampleText table={table} row={pointed} view={view} lane={lanes[Math.floor((hover.y - stackHeight) / laneHeight)]!} /> : <TipRows lanes={lanes} series={series} bucket={Math.min(buckets - 1, Math.floor((hover.time - domain.from) / bucketNs))} time={hover.time} unit={view.unit} bucketNs={bucketNs} />}
+          {pointed !== undefined ? (
+            <SampleText table={table} row={pointed} view={view} lane={lanes[Math.floor((hover.y - stackHeight) / laneHeight)]!} />
+          ) : workers && hover.y >= workersTop ? (
+            <WorkersTip lane={workers} bucket={bucketAt(hover.time)} time={hover.time} bucketNs={bucketNs} />
+          ) : (
+            <TipRows lanes={lanes} series={series} bucket={bucketAt(hover.time)} time={hover.time} unit={view.unit} bucketNs={bucketNs} />
+          )}
         </Tip>
       )}
     </Card>
@@ -224,6 +241,60 @@ function TipRows({ lanes, series, bucket, time, unit, bucketNs }: { lanes: Lane[
         </div>
       ))}
       {rows.length === 0 && <div class="dim">no sample</div>}
+    </>
+  );
+}
+
+// How many threads worked, and above these, hatched, how many waited. The lane is as high as all threads, so that its empty part is
+// those that did neither.
+function drawWorkers({ g, width }: Pen, { threads, working, waiting }: WorkersLane, top: number, colors: Palette) {
+  const wide = width / working.length;
+  const most = working.reduce((high, each, i) => Math.max(high, each + (waiting?.[i] ?? 0)), threads);
+  const bottom = top + workersHeight - 3;
+  const scale = (workersHeight - 7) / most;
+  const put = (fill: string | CanvasPattern, from: (i: number) => number, count: ArrayLike<number>) => {
+    g.fillStyle = fill;
+    g.beginPath();
+    for (let i = 0; i < count.length; i++) if (count[i]! > 0) g.rect(i * wide, bottom - (from(i) + count[i]!) * scale, wide + 0.4, count[i]! * scale);
+    g.fill();
+  };
+  put(colors.dim, () => 0, working);
+  if (waiting) put(hatch(g, colors.dim, colors.panel), (i) => working[i]!, waiting);
+  g.strokeStyle = colors.line;
+  g.beginPath();
+  for (const y of [bottom + 1.5, bottom - threads * scale]) {
+    g.moveTo(0, y);
+    g.lineTo(width, y);
+  }
+  g.stroke();
+}
+
+const mean = (values: ArrayLike<number>) => {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  return values.length > 0 ? sum / values.length : 0;
+};
+
+function WorkersLabel({ lane }: { lane: WorkersLane }) {
+  const waited = lane.waiting ? `, ${mean(lane.waiting).toFixed(1)} wait` : "";
+  return (
+    <div class="all workers" style={{ height: `${workersHeight}px` }} title="Of the time in sight: threads with samples of CPU time, and of these, hatched, threads off the CPU, but for the run queue">
+      <b>{lane.threads} threads</b>
+      <span class="dim">
+        on average {mean(lane.working).toFixed(1)} work{waited}
+      </span>
+    </div>
+  );
+}
+
+function WorkersTip({ lane, bucket, time, bucketNs }: { lane: WorkersLane; bucket: number; time: number; bucketNs: number }) {
+  return (
+    <>
+      <b>at {moment(time, bucketNs)}</b>
+      <div>
+        {(lane.working[bucket] ?? 0).toFixed(2)} of {lane.threads} threads work
+      </div>
+      {lane.waiting && <div>{(lane.waiting[bucket] ?? 0).toFixed(2)} wait off the CPU</div>}
     </>
   );
 }

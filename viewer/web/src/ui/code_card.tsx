@@ -122,7 +122,7 @@ function interesting(lines: Line[]): (Line | number)[] {
 
 function IrPane({ view, lines, all, chosen }: { view: PageView; lines: Line[]; all: boolean; chosen: number }) {
   const rows = useMemo(() => (all ? lines : interesting(lines)), [lines, all]);
-  const top = Math.max(1e-9, ...lines.map(({ cost }) => cost?.share ?? 0));
+  const top = lines.reduce((most, { cost }) => Math.max(most, cost?.share ?? 0), 1e-9);
   const at = rows.findIndex((row) => typeof row !== "number" && row.line.line === chosen);
   const hottest = useMemo(() => {
     let best = -1;
@@ -166,7 +166,7 @@ function IrPane({ view, lines, all, chosen }: { view: PageView; lines: Line[]; a
   );
 }
 
-type AssemblyRow = { kind: "head"; text: string } | { kind: "instruction"; code: CodeObject; instruction: Instruction };
+type AssemblyRow = { kind: "head"; text: string } | { kind: "skipped"; count: number } | { kind: "instruction"; code: CodeObject; instruction: Instruction };
 
 function AssemblyPane({ view, code, note, lines, chosen, all }: { view: PageView; code: CodeObject[]; note: string; lines: Line[]; chosen: number; all: boolean }) {
   const owners = useMemo(() => new Map(lines.map((line) => [line.line.line, line.owners])), [lines]);
@@ -181,20 +181,32 @@ function AssemblyPane({ view, code, note, lines, chosen, all }: { view: PageView
           if (each.weight || linked) for (let i = index - 2; i <= index + 1; i++) keep.add(i);
         });
       }
+      let skipped = 0;
+      const fold = () => {
+        if (skipped > 0) out.push({ kind: "skipped", count: skipped });
+        skipped = 0;
+      };
       object.instructions.forEach((instruction, index) => {
-        if (!keep || keep.has(index)) out.push({ kind: "instruction", code: object, instruction });
+        if (keep && !keep.has(index)) {
+          skipped++;
+          return;
+        }
+        fold();
+        out.push({ kind: "instruction", code: object, instruction });
       });
+      fold();
     }
     return out;
   }, [code, all, chosen]);
-  const top = Math.max(1e-9, ...rows.map((row) => (row.kind === "instruction" ? (row.instruction.share ?? 0) : 0)));
+  const top = rows.reduce((most, row) => (row.kind === "instruction" ? Math.max(most, row.instruction.share ?? 0) : most), 1e-9);
   const linkedAt = rows.findIndex((row) => row.kind === "instruction" && chosen > 0 && (row.instruction.line === chosen || row.instruction.lines?.includes(chosen)));
-  // Without a line, what the chosen operator pays most for.
+  // Without a line, the dearest instruction, of the operator that is chosen.
   const hottest = useMemo(() => {
     let best = -1;
     let share = 0;
     rows.forEach((row, index) => {
-      if (row.kind !== "instruction" || (row.instruction.share ?? 0) <= share || !owners.get(row.instruction.line)?.includes(view.owner)) return;
+      if (row.kind !== "instruction" || (row.instruction.share ?? 0) <= share) return;
+      if (view.owner >= 0 && !owners.get(row.instruction.line)?.includes(view.owner)) return;
       best = index;
       share = row.instruction.share ?? 0;
     });
@@ -213,6 +225,7 @@ function AssemblyPane({ view, code, note, lines, chosen, all }: { view: PageView
         row={(index) => {
           const row = rows[index]!;
           if (row.kind === "head") return <span class="codehead">{clean(row.text, 160)}</span>;
+          if (row.kind === "skipped") return <span class="skipped">⋯ {row.count} instruction{row.count === 1 ? "" : "s"} without cost</span>;
           const { instruction } = row;
           const own = owners.get(instruction.line) ?? [];
           const owner = own.length > 0 ? view.owners.at(own[0]!) : undefined;

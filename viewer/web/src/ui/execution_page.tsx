@@ -4,10 +4,11 @@ import type { Access } from "../data/access.ts";
 import type { Execution, Iterations, Listing, Memory, Profile, Samples, Source, Threads } from "../data/types.ts";
 import { count, duration, lines, name as clean, rowsText } from "../model/format.ts";
 import { planKeyOf } from "../model/owners.ts";
-import { failureOf, tookText } from "../model/runs.ts";
+import { failureOf, tookText, viewedText } from "../model/runs.ts";
 import { change, link, route } from "../state/route.ts";
 import { ActivityCard } from "./activity_card.tsx";
 import { CodeCard } from "./code_card.tsx";
+import { sideOfQuery } from "./compare_times.tsx";
 import { Filters } from "./filters.tsx";
 import { FlameCard } from "./flame_card.tsx";
 import { FunctionsCard, searchOnceOpen } from "./functions_card.tsx";
@@ -15,11 +16,12 @@ import { useFunctions } from "./functions_data.ts";
 import { chooseIteration, IterationsCard, loopOf } from "./iterations_card.tsx";
 import { useKeys } from "./keys.ts";
 import { useLater, useLoad } from "./load.ts";
+import { HoldersCard } from "./locks_card.tsx";
 import { MemoryCard } from "./memory_card.tsx";
 import { Base, isPlanless, PageView, readChosen } from "./page_view.ts";
 import { mostSamples, type OnDemand, useSamplesOnDemand } from "./part_samples.ts";
 import { useCodeOfPart, useElapsedTime, useMemoryOfPart, useThreadsInSight } from "./part_views.ts";
-import { Message } from "./parts.tsx";
+import { Message, RateBadge } from "./parts.tsx";
 import { PlanCard } from "./plan_card.tsx";
 import { MarksCard, RangeCard } from "./range_card.tsx";
 import { RecordingCard } from "./recording_card.tsx";
@@ -114,6 +116,11 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
               Compare with a file
             </a>
           )}{" "}
+          {view.plan && row.value?.fingerprint && !access.isFile && (
+            <a href={link("compare", "", { a: sideOfQuery(row.value.fingerprint), b: row.value.id, ...(source && { source }) })} title="All runs of its query, and this one, operator by operator">
+              Compare with all runs
+            </a>
+          )}{" "}
           {view.profile.plans.length > 1 && (
             <label>
               Plan{" "}
@@ -133,6 +140,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
         <Trust view={view} />
         <Filters view={view} />
       </div>
+      <ViewOfText profile={view.profile} />
       {!base!.table && samples.loading && <Message text="The sums are here. Views over time follow: reading the samples…" />}
       {!base!.table && !samples.loading && <Message text={`The samples of this view are not here one by one (${samples.error?.message ?? "too many"}), so time cannot be brushed. The sums are exact.`} />}
       {!!base!.table?.slice && <p class="sliced dim">{slicedText(base!, demand, samples.value?.total ?? 0, access.isFile)}</p>}
@@ -144,6 +152,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           <ActivityCard view={view} />
           <RangeCard view={view} />
           <MarksCard view={view} />
+          {row.value && <HoldersCard access={access} row={row.value} />}
           <div class="tabs" role="tablist" aria-label="Details">
             {offered.map(([key, text], index) => (
               <button type="button" role="tab" key={key} id={`tab-${key}`} aria-selected={key === tab} aria-controls="details" title={`Key ${index + 1}`} onClick={() => openTab(key, usual)}>
@@ -152,7 +161,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
             ))}
           </div>
           <div id="details" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-            {tab === "flame" && <FlameCard view={view} lines={texts} />}
+            {tab === "flame" && <FlameCard access={access} path={path} view={view} lines={texts} elapsed={hasElapsed ? wantsElapsed : null} />}
             {tab === "functions" && <FunctionsCard access={access} id={id === "last" ? (row.value?.id ?? id) : id} view={view} shown={functions} />}
             {tab === "code" && <CodeCard view={view} listing={listing} part={part} />}
             {tab === "memory" && <MemoryCard view={view} memory={memory} part={memoryOfPart} />}
@@ -180,10 +189,16 @@ function openTab(tab: Tab, usual: Tab) {
   });
 }
 
+// Of which executions all of this is, and what was left out.
+function ViewOfText({ profile }: { profile: Profile }) {
+  const text = viewedText(profile.view ?? {});
+  return text === "" ? null : <p class="dim viewed">{text}</p>;
+}
+
 function Facts({ row }: { row: Execution }) {
   return (
     <span class="facts dim">
-      {row.elapsed_ns !== undefined && `took ${tookText(row)}`} · {rowsText(row.rows)}{failureOf(row) ? ` · failed: ${clean(failureOf(row), 100)}` : ""}
+      {row.elapsed_ns !== undefined && `took ${tookText(row)}`} · {rowsText(row.rows)}{failureOf(row) ? ` · failed: ${clean(failureOf(row), 100)}` : ""} <RateBadge row={row} />
       {Object.entries(row.labels ?? {}).map(([key, value]) => (
         <span key={key} class="label" title={lines(value)}>
           {clean(key, 30)}: {clean(value, 60)}
@@ -210,8 +225,9 @@ function NoSamples({ access, row }: { access: Access; row: Execution }) {
         <Facts row={row} />
       </div>
       <p class="message" data-kind="no-samples">
-        This run has no sample{row.running ? " yet" : ": it was shorter than the time between two samples, or none fell into it"}. All runs together have some: <AllRuns access={access} row={row} />
+        This run has no sample{row.drawn === false ? ": a share of the executions is sampled, and it is not among them" : row.running ? " yet" : ": it was shorter than the time between two samples, or none fell into it"}. All runs together have some: <AllRuns access={access} row={row} />
       </p>
+      <HoldersCard access={access} row={row} />
     </main>
   );
 }

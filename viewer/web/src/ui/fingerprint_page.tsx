@@ -5,19 +5,16 @@ import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
 import { count, duration, lines, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
-import { failureOf, runsOf, took, tookText } from "../model/runs.ts";
+import { cpuText, failureOf, meanElapsed, notesOf, runsOf, shareText, took, tookText } from "../model/runs.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
+import { linkToHalves, timeOf } from "./compare_times.tsx";
 import { HistoryCard } from "./history_card.tsx";
 import { useLoad } from "./load.ts";
-import { Card, DataTable, Message, shareColumns } from "./parts.tsx";
-
-// Links of dashboards bring the time that is shown there, in Unix milliseconds.
-function timeOf(text: string | undefined): string | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? text : undefined;
-}
+import { Card, DataTable, Message, RateBadge, shareColumns } from "./parts.tsx";
 
 export function FingerprintPage({ access, id }: { access: Access; id: string }) {
+  // Links of dashboards bring the time that is shown there.
   const since = timeOf(route.value.state.from);
   const until = timeOf(route.value.state.to);
   const data = useLoad<Query>(access, `fingerprints/${encodeURIComponent(id)}`, { ...(since && { since }), ...(until && { until }), timeout_ms: 60000 });
@@ -32,7 +29,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
       <div class="heading">
         <h1>{clean(query.name, 80)}</h1>
         <span class="dim">
-          {query.executions} executions · {duration(query.cpu_ns)} of CPU time · {duration(query.elapsed_ns.min)} to {duration(query.elapsed_ns.max)}
+          {query.executions} executions · {duration(query.cpu_ns)} of CPU time{shareText(query)} · {Number.isNaN(meanElapsed(query)) ? "elapsed time not known" : `${duration(query.elapsed_ns.min)} to ${duration(query.elapsed_ns.max)}`}
         </span>
         {(since || until) && (
           <span class="dim">
@@ -44,6 +41,11 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
           {query.first_sampled && query.last_sampled && query.first_sampled !== query.last_sampled && (
             <a href={link("compare", "", { a: query.first_sampled, b: query.last_sampled })} title="Of all runs that have samples">
               Compare the first with the last
+            </a>
+          )}{" "}
+          {query.first_ms < query.last_ms && (
+            <a href={linkToHalves(query, { since, until })} title="All runs of two times, operator by operator">
+              Compare two times
             </a>
           )}
         </span>
@@ -61,9 +63,17 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
             rows={runs}
             onRow={(row) => go({ page: "execution", id: row.id, state: {} })}
             columns={[
-              { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleString() : "–") },
+              {
+                name: "began",
+                value: (row) => row.began_ms ?? 0,
+                show: (row) => (
+                  <>
+                    {row.began_ms ? new Date(row.began_ms).toLocaleString() : "–"} <RateBadge row={row} />
+                  </>
+                ),
+              },
               { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => tookText(row) },
-              { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
+              { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: cpuText },
               { name: "samples", number: true, value: (row) => row.samples },
               { name: "error", value: (row) => clean(failureOf(row), 80) },
             ]}
@@ -96,6 +106,16 @@ function runsText(runs: Runs): string {
   return `${count(runs.samples)} samples of ${count(runs.executions)} runs, in ${count(runs.sampled)} executions with samples${older}${plans}`;
 }
 
+const LeftOut = ({ notes }: { notes: string[] | undefined }) => (
+  <>
+    {notesOf(notes).map((note) => (
+      <p key={note} class="dim small">
+        {note}
+      </p>
+    ))}
+  </>
+);
+
 function Operators({ runs }: { runs: Runs }) {
   return (
     <section class="card" id="card-operators" aria-label="Operators of all runs">
@@ -103,6 +123,7 @@ function Operators({ runs }: { runs: Runs }) {
         <h2>Operators of all runs</h2>
         <span class="note">{runsText(runs)}</span>
       </header>
+      <LeftOut notes={runs.notes} />
       {runs.operators.length === 0 ? (
         <Message text="No run has a sample of an operator: each was shorter than the time between two samples. More runs, or a higher rate, give some." />
       ) : (

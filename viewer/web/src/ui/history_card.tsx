@@ -2,10 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Access } from "../data/access.ts";
-import type { History } from "../data/types.ts";
+import type { History, HistorySums } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent, points } from "../model/format.ts";
-import { differences, eventOf, type Line, linesOf, shareIn, sumOf } from "../model/periods.ts";
+import { allDrawn, differences, eventOf, type Line, linesOf, shareIn, type ShareOf, sumOf } from "../model/periods.ts";
+import { meanElapsed } from "../model/runs.ts";
 import { change, route } from "../state/route.ts";
+import { linkToTimes } from "./compare_times.tsx";
 import { useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message, shareColumns } from "./parts.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
@@ -30,10 +32,10 @@ export function HistoryCard({ access, fingerprint, since, until }: { access: Acc
     );
   }
   if (!answer.value) return <Message text="Reading the sums of hours and days…" />;
-  return <Over history={answer.value} tools={tools} />;
+  return <Over history={answer.value} fingerprint={fingerprint} tools={tools} />;
 }
 
-function Over({ history, tools }: { history: History; tools: ComponentChildren }) {
+function Over({ history, fingerprint, tools }: { history: History; fingerprint: string; tools: ComponentChildren }) {
   const event = eventOf(history);
   const unit = history.rows.find((row) => row.source === event)?.unit ?? "events";
   const lines = useMemo(() => linesOf(history, event), [history, event]);
@@ -70,7 +72,7 @@ function Over({ history, tools }: { history: History; tools: ComponentChildren }
         </p>
         {history.rows.length >= mostRows && <p class="dim small">Shown are the {mostRows} dearest rows. The sums lack what is beyond.</p>}
       </Card>
-      <Periods history={history} event={event} unit={unit} />
+      <Periods history={history} fingerprint={fingerprint} event={event} unit={unit} />
     </>
   );
 }
@@ -110,8 +112,9 @@ function HistoryTrust({ history, lines, unit }: { history: History; lines: Line[
   return (
     <aside class="trust" aria-label="What stands behind the numbers">
       <WhoseTime ops={ops} comps={comps} none={none} />
-      <Fact name="samples" value={count(whole.samples)} more={amount(whole.weight, unit)} bad={whole.samples < 30} title="Intervals are 95 % Wilson score intervals on the number of samples" />
-      <Fact name="executions" value={count(history.executions)} more={history.failed > 0 ? `${count(history.failed)} failed` : undefined} />
+      <Fact name="samples" value={count(whole.samples)} more={amount(whole.weight, unit)} bad={whole.samples < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples: fewer, if weights differ" />
+      {whole.weight > 0 && whole.squares === null && <Fact name="intervals" value="not known" bad title={allDrawn(history) ? "An older version summed up some of this time. It did not count what intervals follow from" : "A share of the executions is sampled, and sums do not say how these differ"} />}
+      <Fact name="executions" value={allDrawn(history) ? count(history.executions) : `${count(history.drawn!)} of ${count(history.executions)} sampled`} more={history.failed > 0 ? `${count(history.failed)} failed` : undefined} />
       {losses && <Fact name="lost" value={lost > 0 ? `${count(lost)} samples` : "none"} bad={lost > 0.01 * whole.samples} title="Of the whole host in these hours: what was lost cannot be told apart by query" />}
       {losses && losses.late > 0 && <Fact name="late" value={count(losses.late)} bad />}
       <Damage file={history.file} />
@@ -119,7 +122,7 @@ function HistoryTrust({ history, lines, unit }: { history: History; lines: Line[
   );
 }
 
-function Periods({ history, event, unit }: { history: History; event: string; unit: string }) {
+function Periods({ history, fingerprint, event, unit }: { history: History; fingerprint: string; event: string; unit: string }) {
   const { periods } = history;
   const label = (begin: number) => (history.by === "hour" ? new Date(begin).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : new Date(begin).toISOString().slice(0, 10));
   const find = (key: "a" | "b") => periods.find((each) => String(each.begin_ms) === route.value.state[key]);
@@ -140,7 +143,8 @@ function Periods({ history, event, unit }: { history: History; event: string; un
       </select>
     </label>
   );
-  const each = (cost: number, executions: number) => (executions > 0 ? amount(cost / executions, unit) : "–");
+  // Where nobody knows how many runs some executions are, the cost of one is not known.
+  const each = (cost: number, { executions, drawn, elapsed_ns }: HistorySums) => ((drawn ?? executions) > 0 && !elapsed_ns.unknown ? `${amount(cost / (drawn ?? executions), unit)} each` : "cost of each not known");
   return (
     <section class="card" id="card-periods" aria-label="Two periods compared">
       <header>
@@ -151,19 +155,26 @@ function Periods({ history, event, unit }: { history: History; event: string; un
         </span>
       </header>
       <p>
-        A: {count(a.executions)} executions, {each(wholeA!, a.executions)} each, {duration(a.elapsed_ns.mean)} long on average. B: {count(b.executions)} executions, {each(wholeB!, b.executions)} each, {duration(b.elapsed_ns.mean)} long on average.
+        A: {count(a.executions)} executions, {each(wholeA!, a)}, {duration(meanElapsed(a))} long on average. B: {count(b.executions)} executions, {each(wholeB!, b)}, {duration(meanElapsed(b))} long on average.
       </p>
       <DataTable
         caption="Two periods"
         rows={rows}
         columns={[
           { name: "what", value: (row) => clean(row.name, 80) },
-          { name: "A", number: true, value: (row) => row.a.share, show: (row) => `${percent(row.a.share)} (${interval(row.a.low, row.a.high)})` },
-          { name: "B", number: true, value: (row) => row.b.share, show: (row) => `${percent(row.b.share)} (${interval(row.b.low, row.b.high)})` },
+          { name: "A", number: true, value: (row) => row.a.share, show: (row) => shareText(row.a) },
+          { name: "B", number: true, value: (row) => row.b.share, show: (row) => shareText(row.b) },
           { name: "share B − A", number: true, value: (row) => row.b.share - row.a.share, show: (row) => `${row.significant ? "● " : ""}${points(row.b.share - row.a.share)}` },
-          { name: "more than chance", value: (row) => (row.significant ? "yes" : "no") },
+          { name: "more than chance", value: (row) => (row.significant === null ? "not known" : row.significant ? "yes" : "no") },
         ]}
       />
+      <p class="legend">
+        <a href={linkToTimes(fingerprint, timesOfPeriod(a), timesOfPeriod(b))}>The plans of both, operator by operator</a>
+      </p>
     </section>
   );
 }
+
+const timesOfPeriod = (period: { begin_ms: number; end_ms: number }) => ({ since: String(period.begin_ms), until: String(period.end_ms) });
+
+const shareText = (side: ShareOf) => `${percent(side.share)} (${side.known ? interval(side.low, side.high) : "interval not known"})`;

@@ -38,7 +38,7 @@ export function IterationsCard({ view, iterations }: { view: PageView; iteration
     );
   }
   const rows = loop.iterations;
-  const longest = Math.max(1, ...rows.map((row) => row.elapsed_ns));
+  const longest = rows.reduce((most, row) => Math.max(most, row.elapsed_ns), 1);
   const height = 150;
   const colors = palette(theme.value);
   const draw = ({ g, width }: Pen) => {

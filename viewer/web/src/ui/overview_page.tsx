@@ -4,12 +4,13 @@ import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
 import { bytes, count, duration, lines, name as clean, percent, timeOfDay } from "../model/format.ts";
 import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
-import { took, tookText } from "../model/runs.ts";
+import { cpuText, isOfShare, meanElapsed, rateText, took, tookText } from "../model/runs.ts";
 import { change, go, link, route } from "../state/route.ts";
 import { DayCard } from "./day_card.tsx";
 import { useKeys } from "./keys.ts";
 import { type Loaded, useLoad } from "./load.ts";
-import { Card, Choice, DataTable, Message } from "./parts.tsx";
+import { WaitingCard } from "./locks_card.tsx";
+import { Card, Choice, DataTable, Message, RateBadge } from "./parts.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
 
 // While events come: a new number when something changed, at most every two seconds. `known`: what was heard of the status. A
@@ -65,6 +66,8 @@ export function OverviewPage({ access }: { access: Access }) {
   const chartText = span || access.isFile ? "the time of the executions" : `the last ${duration(seconds * 1e9).replace(".0 ", " ")}`;
   const queries = all ? whole.value : recent.value;
   const costs = queries && costsIn(queries.fingerprints, queries.total_cpu_ns, all ? null : host.value);
+  // What the others cost is in no sum.
+  const ofShare = queries?.fingerprints.some(isOfShare) ? ", of those that are sampled" : "";
   // A file of samples alone has no executions to choose from.
   const planless = status?.mode === "file" && status.file !== "" && executions.value?.executions.length === 0;
   useEffect(() => {
@@ -81,16 +84,17 @@ export function OverviewPage({ access }: { access: Access }) {
       {executions.error && <Message kind="error" text={executions.error.message} />}
       {host.value && (
         <div class="two">
-          <CostCard id="fingerprints" title="Cost by query" rows={host.value.by_fingerprint} host={host.value} note={`in executions, ${chartText}`} />
+          <CostCard id="fingerprints" title="Cost by query" rows={host.value.by_fingerprint} host={host.value} note={`in executions${ofShare}, ${chartText}`} />
           {host.value.by_kind.length > 0 && <CostCard id="kinds" title="Cost by kind of operator" rows={host.value.by_kind} host={host.value} note={`in all samples, ${chartText}`} />}
           {host.value.by_kind_left_out && <Message text={`Kinds of operators are not shown: ${host.value.by_kind_left_out}`} />}
         </div>
       )}
+      {status?.mode === "live" && live.state !== "down" && host.value && <WaitingCard access={access} host={host.value} executions={executions.value?.executions ?? []} />}
       {!isProfile && status && <DayCard access={access} now={status.now_ms} />}
       <div class="two uneven">
         <Executions access={access} rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />
         <div>
-          {costs && <Fingerprints rows={costs} note={isProfile ? "all in this file" : all ? `all that is stored; the charts show ${chartText}` : chartText} choice={isProfile ? null : all ? "all" : "recent"} />}
+          {costs && <Fingerprints rows={costs} note={`${isProfile ? "all in this file" : all ? `all that is stored; the charts show ${chartText}` : chartText}${ofShare && "; costs are of the executions that are sampled"}`} choice={isProfile ? null : all ? "all" : "recent"} />}
           {status?.mode === "live" && <HealthCard status={status} />}
         </div>
       </div>
@@ -166,7 +170,7 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
   const wanted = (state["q"] ?? "").toLowerCase();
   const known = new Set(rows.map((row) => row.id));
   const all = [...running.filter((row) => !known.has(row.id)), ...rows];
-  const found = all.filter((row) => (state["run"] !== "now" || row.running) && (wanted === "" || `${row.plan_name} ${row.id} ${row.comm ?? ""} ${Object.values(row.labels ?? {}).join(" ")}`.toLowerCase().includes(wanted)));
+  const found = all.filter((row) => (state["run"] !== "now" || row.running) && (wanted === "" || `${row.plan_name} ${row.id} ${row.comm ?? ""} ${Object.values(row.labels ?? {}).join(" ")} ${rateText(row)}`.toLowerCase().includes(wanted)));
   const marked = state["mark"] ?? "";
   const begins = found.flatMap((row) => row.began_ms ?? []);
   const span = begins.reduce((a, b) => Math.max(a, b), -Infinity) - begins.reduce((a, b) => Math.min(a, b), Infinity);
@@ -191,10 +195,19 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
         rows={found}
         selected={(row) => row.id === marked}
         columns={[
-          { name: "query", value: (row) => row.plan_name, show: (row) => (access.has(`executions/${row.id}/profile`) ? <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> : <span title="This file has no views of this execution alone">{clean(row.plan_name, 50) || "(no name)"}</span>) },
+          {
+            name: "query",
+            value: (row) => row.plan_name,
+            show: (row) => (
+              <>
+                {access.has(`executions/${row.id}/profile`) ? <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> : <span title="This file has no views of this execution alone">{clean(row.plan_name, 50) || "(no name)"}</span>}{" "}
+                <RateBadge row={row} />
+              </>
+            ),
+          },
           { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? timeOfDay(row.began_ms, Math.min(span, 599_999)) : "–") },
           { name: "took", number: true, value: (row) => took(row) || 0, show: (row) => (row.running ? <span class="badge live">running</span> : tookText(row)) },
-          { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
+          { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: cpuText },
           { name: "samples", number: true, value: (row) => row.samples },
           { name: "rows", number: true, value: (row) => row.rows ?? -1, show: (row) => (row.rows === null ? "?" : count(row.rows)) },
           { name: "of", value: (row) => `${row.comm ?? ""} ${row.pid}`, show: (row) => clean(`${row.comm ?? ""} ${row.pid} ${Object.values(row.labels ?? {}).join(" ")}`, 60) },
@@ -236,7 +249,7 @@ function Fingerprints({ rows, note, choice }: { rows: QueryCost[]; note: string;
           { name: "CPU time", number: true, value: (row) => row.cost, show: (row) => duration(row.cost) },
           { name: "share", number: true, value: (row) => row.share, show: (row) => percent(row.share) },
           { name: "executions", number: true, value: (row) => row.executions, show: (row) => count(row.executions) },
-          { name: "mean", number: true, value: (row) => row.elapsed_ns.mean, show: (row) => duration(row.elapsed_ns.mean) },
+          { name: "mean", number: true, value: (row) => meanElapsed(row) || 0, show: (row) => duration(meanElapsed(row)) },
         ]}
       />
     </section>

@@ -4,6 +4,7 @@ import { Owners, operatorKey, planKeyOf, planOfPipeline } from "../model/owners.
 import { isWhole, type Range, sightOf } from "../model/sight.ts";
 import { type RowFilter, SampleTable } from "../model/samples.ts";
 import { shareOf, type Shared, type Totals, totals } from "../model/totals.ts";
+import { Workers } from "../model/workers.ts";
 
 export interface Chosen {
   plan: string;
@@ -58,6 +59,7 @@ export const isPlanless = (profile: Profile) => profile.plans.length === 0 && pr
 export class Base {
   readonly owners: Owners;
   readonly table: SampleTable | null;
+  readonly workers: Workers | null; // null: the samples do not say which threads worked
   readonly whole: Totals;
 
   readonly profile: Profile;
@@ -66,6 +68,7 @@ export class Base {
     this.profile = profile;
     this.owners = new Owners(profile);
     this.table = samples ? new SampleTable(profile, samples, this.owners) : null;
+    this.workers = samples && this.table ? Workers.of(profile, samples, this.table) : null;
     this.whole = this.table
       ? totals(this.table, this.table.sumCells({ from: -Infinity, to: Infinity, tid: null, pipeline: null }))
       : totalsOfProfile(profile, this.owners);

@@ -1,6 +1,6 @@
 // Views of the chosen part, where a server can be asked for them.
 import type { Access, Parameters } from "../data/access.ts";
-import type { Listing, Memory, Profile, Threads } from "../data/types.ts";
+import type { Flame, Listing, Memory, Profile, Threads } from "../data/types.ts";
 import { planOfPipeline } from "../model/owners.ts";
 import { hull, type Range } from "../model/sight.ts";
 import { mostMarks } from "../model/waits.ts";
@@ -38,9 +38,18 @@ export function useCodeOfPart(access: Access, path: string, view: PageView | nul
 }
 
 // The elapsed time of the chosen time, divided among what worked. No thread or pipeline can be chosen there.
+function ofElapsed(view: PageView): Parameters {
+  const { source, from_ns, to_ns } = parametersOf(view);
+  return { of: "elapsed", source, from_ns, to_ns, timeout_ms: 60000 };
+}
+
 export function useElapsedTime(access: Access, path: string, view: PageView | null, wanted: boolean): Loaded<Profile> | null {
-  const all = wanted && view ? parametersOf(view) : null;
-  return useOfPart(access, `${path}/profile`, all && { of: "elapsed", source: all["source"], from_ns: all["from_ns"], to_ns: all["to_ns"], timeout_ms: 60000 });
+  return useOfPart(access, `${path}/profile`, wanted && view ? ofElapsed(view) : null);
+}
+
+// The same as a tree of these levels.
+export function useElapsedFlame(access: Access, path: string, view: PageView, wanted: boolean, levels: string[]): Loaded<Flame> | null {
+  return useOfPart(access, `${path}/flame`, wanted ? { ...ofElapsed(view), order: levels.join(",") } : null);
 }
 
 // The accesses of the chosen part: their sums, and more of its points where the whole has too many.

@@ -1,7 +1,9 @@
 // Small parts that every page uses.
 import type { ComponentChildren, CSSProperties } from "preact";
+import type { Execution } from "../data/types.ts";
 import type { Owner } from "../model/owners.ts";
-import { interval, name as clean, percent } from "../model/format.ts";
+import { interval, lines, name as clean, percent } from "../model/format.ts";
+import { rateText } from "../model/runs.ts";
 import { ownerColor } from "../draw/colors.ts";
 import { change, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
@@ -9,6 +11,16 @@ import { theme } from "../state/theme.ts";
 export function Swatch({ owner }: { owner: Owner | undefined }) {
   const kind = owner?.kind ?? "unattributed";
   return <span class={`swatch ${kind}`} style={{ background: kind === "unattributed" ? undefined : ownerColor(owner, theme.value) }} />;
+}
+
+// Of an execution whose process was sampled at another rate while it ran: at which one, and because of what.
+export function RateBadge({ row }: { row: Execution }) {
+  const text = rateText(row);
+  return text === "" ? null : (
+    <span class="badge rate" title={`While it ran, its process was sampled at this rate for some of the time: ${lines(row.rate?.why, 400)}`}>
+      {text}
+    </span>
+  );
 }
 
 // A share with its 95 % interval: a bar, and a whisker on it.

@@ -8,15 +8,13 @@ import type { OperatorRow } from "../data/types.ts";
 import { ownerColor } from "../draw/colors.ts";
 import { theme } from "../state/theme.ts";
 import { change } from "../state/route.ts";
-import { BesideElapsed, type ElapsedChoice, elapsedNote, ElapsedTable, withoutElapsed } from "./elapsed_plan.tsx";
+import { BesideElapsed, type ElapsedChoice, elapsedNote, ElapsedTable, measures, withoutElapsed } from "./elapsed_plan.tsx";
 import { costOfOwners, showSmallParts, smallParts, smallPartsText } from "./lanes.ts";
 import type { PageView } from "./page_view.ts";
 import { Card, Choice, DataTable, shareColumns } from "./parts.tsx";
 import { type Layout, layoutPlan, type Placed } from "./plan_layout.ts";
 import { type CostOf, PlanNode } from "./plan_node.tsx";
 import { type PlanZoom, usePlanZoom } from "./plan_zoom.ts";
-
-const measures: ["cpu" | "elapsed", string][] = [["cpu", "CPU time"], ["elapsed", "Elapsed time"]];
 
 export function PlanCard({ view, elapsed }: { view: PageView; elapsed: ElapsedChoice | null }) {
   const plan = view.plan;
@@ -32,13 +30,14 @@ export function PlanCard({ view, elapsed }: { view: PageView; elapsed: ElapsedCh
   if (!plan || !layout) return null;
   const missing = elapsed?.wanted ? withoutElapsed(elapsed, time) : null;
   const cost: CostOf = time ? time.costOf : (row) => view.costOf(view.owners.find(operatorKey(view.planKey, row.id)));
+  const more = plan.executions_without_sample ?? 0;
   const measured = plan.operators.some((row) => measuredRows(row) !== null);
   const select = (id: number | null) => change({ op: id === null || id === view.operator ? null : id, line: null });
   return (
     <Card
       id="plan"
       title="Plan"
-      note={`${clean(plan.name, 60)} · ${plan.executions} execution${plan.executions === 1 ? "" : "s"}${time ? ` · ${elapsedNote(time, view)}` : ""}`}
+      note={`${clean(plan.name, 60)} · ${plan.executions} execution${plan.executions === 1 ? "" : "s"}${more > 0 ? `, ${count(more)} more without a sample` : ""}${time ? ` · ${elapsedNote(time, view)}` : ""}`}
       tools={[
         elapsed && <Choice key="of" label="Shares of" value={elapsed.wanted ? "elapsed" : "cpu"} options={measures} onChange={(to) => change({ of: to === "cpu" ? null : to })} />,
         <span key="zoom" class="zoom" role="group" aria-label="Size of the plan">

@@ -1,6 +1,6 @@
 // What stands behind the numbers, always in sight: how many samples, what is unattributed, inferred, shared or lost.
 import type { ComponentChildren } from "preact";
-import type { FileState } from "../data/types.ts";
+import type { FileState, Profile } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent } from "../model/format.ts";
 import { shareOf } from "../model/totals.ts";
 import { isPlanless, type PageView } from "./page_view.ts";
@@ -23,6 +23,7 @@ export function Trust({ view }: { view: PageView }) {
     <aside class="trust" aria-label="What stands behind the numbers">
       {isPlanless(view.profile) ? <WhoseCode kernel={part(totals.kernel)} /> : <WhoseTime ops={ops} comps={comps} none={none} />}
       <Fact name="samples" value={count(totals.samples)} more={totals.effective > 0 && totals.effective < totals.samples * 0.95 ? `worth ${count(totals.effective)}` : amount(totals.weight, view.unit)} bad={totals.effective < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples" />
+      <Share drawn={profile.drawn} unit={view.unit} />
       <Fact name="inferred" value={percent(part(totals.inferred).share)} title="Cost whose instruction's owner was inferred from its neighbours" />
       <Fact name="shared" value={percent(part(totals.shared).share)} title="Cost of code with several owners, split evenly" />
       <Fact name="lost" value={lost > 0 ? percent(lost) : "none"} bad={lost > 0.01} title="Of the whole recording: what was lost cannot be told apart by execution" />
@@ -33,6 +34,13 @@ export function Trust({ view }: { view: PageView }) {
       {profile.only && <Fact name="only" value={clean(profile.only, 60)} />}
     </aside>
   );
+}
+
+// Where a share of the executions is sampled, all that is shown is of these.
+function Share({ drawn, unit }: { drawn: Profile["drawn"]; unit: string }) {
+  if (!drawn || drawn.drawn >= drawn.executions) return null;
+  const all = drawn.estimate;
+  return <Fact name="executions" value={`${count(drawn.drawn)} of ${count(drawn.executions)} sampled`} more={all ? `all: ${amount(all.weight, unit)} (${amount(all.low, unit)} to ${amount(all.high, unit)})` : undefined} title="A share of the executions is sampled. Behind it stands what all of the whole view cost by that, with its 95 % interval" />;
 }
 
 export function Damage({ file }: { file: FileState | undefined }) {

@@ -100,7 +100,7 @@ public final class Markers {
     return text;
   }
 
-  /** CodegenContext.addNewFunction or addInnerClass gets `text`, on behalf of whoever is active. */
+  /** CodegenContext.addNewFunction or addInnerClass gets `text`, on behalf of the active operator. */
   public static String function(String text) {
     Open open = OPEN.get().peek();
     if (open == null || open.active.isEmpty()) return text;

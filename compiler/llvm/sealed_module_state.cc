@@ -1,4 +1,4 @@
-#include "compiler/llvm/sealed_module.h"
+#include "compiler/llvm/sealed_module_state.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -6,8 +6,6 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cstdlib>
-
-#include "compiler/llvm/sealed_module_state.h"
 
 namespace tailor::jit {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/tailord/options.h"
+#include "daemon/tailord/command_line.h"
 
 #include <fmt/format.h>
 

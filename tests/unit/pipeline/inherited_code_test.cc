@@ -1,0 +1,136 @@
+// A child has the code of those it was forked off, also where these were never sampled themselves.
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <map>
+
+#include "daemon/pipeline/untold_parents.h"
+#include "daemon/query/code/code_timelines.h"
+#include "tests/unit/pipeline/fixture.h"
+
+namespace tailor::pipeline {
+namespace {
+
+class InheritedCodeSink : public test::CollectingSink {
+ public:
+  void on_process(const profile::ProcessRecord& process) override {
+    CollectingSink::on_process(process);
+    ++told[process.process];
+    timelines.on_process(process);
+  }
+  void on_code(ProcessId process, TimeNs time, const v1::CodeObject& code) override {
+    timelines.on_code(process, time, code.id(), code.base(), code.code().size());
+  }
+  std::map<ProcessId, int> told;
+  query::CodeTimelines timelines;
+};
+
+class InheritedCode : public testing::Test {
+ protected:
+  static constexpr TimeNs ms(std::int64_t n) { return n * 1'000'000; }
+  static constexpr ProcessId kEngine{42, 7}, kShell{60, 0}, kChild{61, 0};
+  static constexpr std::uint64_t kCode = 0x10000;
+
+  // The engine speaks, and is never sampled.
+  InheritedCode() {
+    script.open();
+    script.hello(kEngine, 1, ms(1));
+    script.load(kEngine, ms(1), test::small_plan(1));
+    script.load(kEngine, ms(1), test::small_code(11, 1, kCode));
+  }
+
+  void exits(std::int32_t pid, TimeNs time) {
+    const auto number = static_cast<std::uint32_t>(pid);
+    script.record(test::RecordBytes(PERF_RECORD_EXIT, 0)
+                      .u32(number)
+                      .u32(1)
+                      .u32(number)
+                      .u32(1)
+                      .u64(static_cast<std::uint64_t>(time)),
+                  pid, time);
+  }
+  void sample(std::int32_t pid, TimeNs time) { script.sample(pid, pid, time, kCode + 16); }
+  void flush(TimeNs time) {
+    script.read();
+    pipeline.flush(time);
+  }
+  // By reports. 0: nobody's.
+  CodeId code_of(ProcessId process, TimeNs time) {
+    const auto found = sink.timelines.find(process, kCode + 16, time);
+    return found.of_code == kEngine ? found.state.code : 0;
+  }
+
+  InheritedCodeSink sink;
+  Pipeline pipeline{sink};
+  test::ScriptedInput script{pipeline};
+};
+
+TEST_F(InheritedCode, ComesThroughAProcessThatWasNeverSampled) {
+  script.forks(kEngine.pid, kShell.pid, ms(5));
+  script.forks(kShell.pid, kChild.pid, ms(6));
+  sample(kChild.pid, ms(7));
+  flush(ms(10));
+  EXPECT_EQ(sink.processes.at(kChild).parent, kShell);
+  EXPECT_EQ(sink.processes.at(kShell).parent, kEngine);
+  EXPECT_EQ(sink.processes.at(kShell).first_seen, ms(6)) << "when it forked";
+  EXPECT_EQ(code_of(kChild, ms(7)), 11u);
+}
+
+// Twin: where parents are told only while they are known, the child has nobody's code.
+TEST_F(InheritedCode, ComesThroughOneThatIsForgotten) {
+  script.forks(kEngine.pid, kShell.pid, ms(5));
+  script.forks(kShell.pid, kChild.pid, ms(6));
+  exits(kShell.pid, ms(7));
+  flush(ms(10));
+  flush(ms(3000));
+  ASSERT_EQ(pipeline.stats().processes, 2u) << "the engine, and the child";
+  sample(kChild.pid, ms(3001));
+  flush(ms(3100));
+  EXPECT_EQ(code_of(kChild, ms(3001)), 11u);
+}
+
+// An agent may speak before the first sample, and its process is told then.
+TEST_F(InheritedCode, ComesWhereTheChildSpeaksFirst) {
+  script.forks(kEngine.pid, kShell.pid, ms(5));
+  script.forks(kShell.pid, kChild.pid, ms(6));
+  flush(ms(10));
+  script.hello(kChild, 2, ms(20), "s2");
+  sample(kChild.pid, ms(21));
+  flush(ms(30));
+  EXPECT_EQ(code_of(kChild, ms(21)), 11u);
+}
+
+TEST_F(InheritedCode, GivesNoPlaceToAProcessWithoutChildrenThatWereSampled) {
+  script.forks(kEngine.pid, kShell.pid, ms(5));
+  script.forks(kShell.pid, kChild.pid, ms(6));
+  flush(ms(10));
+  EXPECT_EQ(sink.processes.size(), 1u);
+}
+
+TEST_F(InheritedCode, TellsAParentOnceUnlessItIsSampledItself) {
+  script.forks(kEngine.pid, kShell.pid, ms(5));
+  for (std::int32_t child = 61; child < 65; ++child) {
+    script.forks(kShell.pid, child, ms(child));
+    sample(child, ms(100 + child));
+  }
+  flush(ms(200));
+  EXPECT_EQ(sink.told[kShell], 1);
+  sample(kShell.pid, ms(201));
+  flush(ms(300));
+  EXPECT_EQ(sink.told[kShell], 2);
+  EXPECT_EQ(sink.processes.at(kShell).first_seen, ms(201));
+}
+
+// Somebody may fork without end. As many generations are told as reports follow.
+TEST_F(InheritedCode, GoesBackSoManyGenerations) {
+  constexpr std::int32_t kForks = 100;
+  for (std::int32_t i = 0; i < kForks; ++i)
+    script.forks(i == 0 ? kEngine.pid : 100 + i - 1, 100 + i, ms(5 + i));
+  sample(100 + kForks - 1, ms(200));
+  flush(ms(300));
+  EXPECT_EQ(sink.processes.size(), 2 + UntoldParents::kMost) << "the engine, the child, and those between";
+}
+
+}  // namespace
+}  // namespace tailor::pipeline
