@@ -38,7 +38,7 @@ def main():
         check(at_least(own, whole, 0.2), f"{query}: {name} has no generated code, and {own:.0f} of {whole:.0f} samples")
         check(at_least(exchange, whole, 0.02), f"{query}: what its exchanges wrote and read has {exchange:.0f} of {whole:.0f} samples")
         stages = {pipeline["name"]: pipeline["samples"] for pipeline in plan["pipelines"] if pipeline["samples"] > 0}
-        # A task's code may run for a moment before the task has begun and after it has ended: then no pipeline is known (number 0).
+        # Number 0: no pipeline is known. So it is for samples beside the time of a task.
         unknown = stages.pop("", 0)
         check(at_most(unknown, whole, 0.01), f"{query}: {unknown:.0f} of {whole:.0f} samples have no pipeline")
         check(len(stages) >= 2 and all(name.startswith("stage ") for name in stages), f"{query}: its stages are pipelines: {stages}")
