@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 
+#include "daemon/query/symbols/data_addresses.h"
 #include "daemon/query/symbols/name_pattern.h"
 #include "daemon/query/symbols/readable_name.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::size_t kMostFunctions = std::size_t{1} << 20;  // of an unwind table
 constexpr std::size_t kMostFound = 10'000;
+constexpr unsigned kWord = 8;
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;   // of code that is read
 constexpr std::uint64_t kMostOfOne = std::uint64_t{256} << 10;  // of one function
 
@@ -69,10 +71,30 @@ std::optional<std::uint64_t> target_of(const ZydisDecodedInstruction& instructio
   return std::nullopt;
 }
 
+// Constants that an instruction loads into a vector register: compilers keep addresses there that an object
+// gets two at a time. Nothing: it loads none.
+std::optional<Range> constants_of(const ZydisDecodedInstruction& instruction,
+                                  std::span<const ZydisDecodedOperand> operands, std::uint64_t address) {
+  const ZydisDecodedOperand& to = operands[0];
+  const ZydisDecodedOperand& from = operands[1];
+  const bool vector =
+      to.type == ZYDIS_OPERAND_TYPE_REGISTER && (ZydisRegisterGetClass(to.reg.value) == ZYDIS_REGCLASS_XMM ||
+                                                 ZydisRegisterGetClass(to.reg.value) == ZYDIS_REGCLASS_YMM ||
+                                                 ZydisRegisterGetClass(to.reg.value) == ZYDIS_REGCLASS_ZMM);
+  if (!vector || from.type != ZYDIS_OPERAND_TYPE_MEMORY || from.mem.base != ZYDIS_REGISTER_RIP)
+    return std::nullopt;
+  const std::uint64_t begin = address + instruction.length + static_cast<std::uint64_t>(from.mem.disp.value);
+  return Range{begin, begin + from.size / 8};
+}
+
 class Search {
  public:
   Search(const ElfFile& file, ElfFunctions& elf)
-      : file_(file), elf_(elf), fixed_(file.type() == ET_EXEC), begins_(function_begins(file)) {
+      : file_(file),
+        elf_(elf),
+        fixed_(file.type() == ET_EXEC),
+        begins_(function_begins(file)),
+        data_(file, kWord) {
     ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (const ElfFunction& function : elf.functions) named_.insert(function.begin);
   }
@@ -122,8 +144,14 @@ class Search {
       if (!ZYAN_SUCCESS(
               ZydisDecoderDecodeFull(&decoder_, &code[at], code.size() - at, &instruction, operands.data())))
         break;
-      const auto target = target_of(instruction, operands, begin + at, fixed_);
-      if (target && *target != begin && std::ranges::binary_search(begins_, *target)) out.push_back(*target);
+      const auto add = [&](std::uint64_t target) {
+        if (target != begin && std::ranges::binary_search(begins_, target)) out.push_back(target);
+      };
+      if (const auto target = target_of(instruction, operands, begin + at, fixed_)) add(*target);
+      if (const auto constants = constants_of(instruction, operands, begin + at)) {
+        for (std::uint64_t place = constants->begin; place < constants->end; place += kWord)
+          add(data_.at(place));
+      }
     }
     return out;
   }
@@ -132,6 +160,7 @@ class Search {
   ElfFunctions& elf_;
   bool fixed_;
   std::vector<std::uint64_t> begins_;
+  DataAddresses data_;
   std::set<std::uint64_t> named_;
   std::map<std::uint64_t, std::set<std::string>> found_;  // with the names of their setters
   std::uint64_t bytes_read_ = 0;

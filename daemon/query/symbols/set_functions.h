@@ -17,6 +17,7 @@ std::string set_by(const std::string& setter);
 
 // Adds the functions of `file` that have no name in `functions` and whose address is formed, or jumped to, in
 // a function whose name fits one of `setters` (name_pattern.h), or in a function that was found in this way.
+// An address counts as formed, too, where it stands among constants that a vector register is loaded with.
 // A function that several setters lead to stays without a name. Functions begin where the unwind table of the
 // file says (.eh_frame_hdr, Linux Standard Base Core 5.0, section 10.6.2); without it nothing is added. Only
 // x86-64. The content is hostile: what is read and kept is bounded.

@@ -60,6 +60,22 @@ EXPORTED void init_scan(struct object* object) {
   object->shared = shared_method;
 }
 
+static __attribute__((noinline)) int first_of_two(int x) {
+  __asm__ volatile("" : "+r"(x));
+  return x + 6;
+}
+
+static __attribute__((noinline)) int second_of_two(int x) {
+  __asm__ volatile("" : "+r"(x));
+  return x + 7;
+}
+
+/* Sets both at once, as compilers do it that find the addresses among constants. */
+EXPORTED void init_two(struct object* object) {
+  static const Method both[2] = {first_of_two, second_of_two};
+  __asm__ volatile("movups %1, %%xmm0\n\tmovups %%xmm0, %0" : "=m"(*object) : "m"(both) : "xmm0");
+}
+
 EXPORTED int not_asked_for(struct object* object) {
   object->run = helper;
   return helper(1);

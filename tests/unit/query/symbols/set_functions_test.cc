@@ -76,6 +76,13 @@ TEST_F(SetFunctionsTest, SoHasWhatAMethodEndsWithByAJump) {
   EXPECT_EQ(std::ranges::count(functions.functions, "[set by init_jump]", &ElfFunction::name), 2);
 }
 
+TEST_F(SetFunctionsTest, SoHaveThoseWhoseAddressesAreConstants) {
+  const Object object = made_by("init_two");
+  const ElfFunctions functions = read({"init_two"});
+  EXPECT_EQ(name_of(functions, object.run), "[set by init_two]");
+  EXPECT_EQ(name_of(functions, object.shared), "[set by init_two]");
+}
+
 TEST_F(SetFunctionsTest, WhatSeveralSetHasNoName) {
   const Method shared = made_by("init_sort").shared;
   EXPECT_EQ(name_of(read({"init_*"}), shared), "");
