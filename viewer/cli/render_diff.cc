@@ -116,9 +116,9 @@ std::string plans_text(const query::Comparison& both) {
 }
 
 std::string costs_text(const query::Comparison& both) {
-  const std::string text = "Costs are of one execution.";
-  if (both.runs_known) return text;
-  return text +
+  constexpr std::string_view kText = "Costs are of one execution.";
+  if (both.runs_known) return std::string(kText);
+  return std::string(kText) +
          " Runs were added up in some, and it is not known how many: so a change of the cost is not known.";
 }
 
