@@ -16,7 +16,7 @@ if reason := sampling_denied():
 SHARE = 0.25
 # Drawn executions of two queries, one of which may cost many times the other: the standard error of all is then 10 % at most, so that
 # what was sampled, not scaled, is more than seven of them away.
-ENOUGH = 200
+ENOUGH = 150
 
 
 def recorded(folder, sampler, executions):
@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
             continue
         profile, journal, truth = until_enough(
             ENOUGH, lambda made: sum(row["drawn"] and row["samples"] > 0 for row in executions_of(made[0])),
-            lambda work: recorded(folder, sampler, 200 * work))
+            lambda work: recorded(folder, sampler, 500 * work))
         rows = executions_of(profile)
         drawn = [row for row in rows if row["drawn"]]
         check(about(len(drawn), len(rows), SHARE, 0),

@@ -21,7 +21,7 @@ CONFIG = """max-frequency = 2000
 name = "slow"
 slower-than-usual = 50
 frequency = 997
-for = "3s"
+for = "5s"
 cool-down = "1h"
 [[triggers.raise]]
 name = "traced"
