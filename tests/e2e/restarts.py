@@ -61,8 +61,8 @@ def one_life(daemon, engine):
     while not is_sampled(daemon, engine.pid):
         check(engine.poll() is None, "the engine runs")
         time.sleep(0.02)
-    agent, open_one = opened(daemon)
     begin = cpu_of(engine.pid)
+    agent, open_one = opened(daemon)
     used = []
     kill_at = time.monotonic() + LOST + 0.5 + draw.random() * 1.5
     while time.monotonic() < kill_at:
