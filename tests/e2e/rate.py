@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
 
         def per_cpu_second(pid, seconds):
             """Samples of a second of CPU time, over as many as asked for."""
-            before, samples = cpu_ns(pid), received(pid)
+            samples, before = received(pid), cpu_ns(pid)  # in this order, as below: to ask takes as long both times
             wait_for(f"{seconds} s of CPU time", lambda: cpu_ns(pid) - before > seconds * 10**9)
             time.sleep(0.5)  # what was taken is attributed
             return (received(pid) - samples) / ((cpu_ns(pid) - before) / 1e9)
