@@ -76,7 +76,7 @@ def one_life(daemon, engine):
 
 def attempt():
     with Daemon(frequency=FREQUENCY) as daemon:
-        engine = subprocess.Popen([BIN / "weft", "--sf", "0.1", "--threads", str(THREADS), "--repeat", "1000000", "--quiet", "--tpch", "1"],
+        engine = subprocess.Popen([BIN / "weft", "--sf", "0.5", "--threads", str(THREADS), "--repeat", "1000000", "--quiet", "--tpch", "1"],
                                   env={**os.environ, **daemon.env}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         try:
             must, held = 0, []
