@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Engines, agents and readers come and go for half an hour: what tailord keeps of memory, threads and descriptors, and its CPU time.
 
-The goal is that all of it stays flat: of threads and descriptors it keeps as many at rest afterwards as before; the last third
-of the time needs no more memory than the third before it, within what is noise.
+The goal is that all of it stays flat: it keeps as much at rest afterwards as before, within what is noise. What the allocator keeps of
+memory is no leak: then the last third of the time needs no more than the third before it.
 """
 import argparse
 import pathlib

@@ -91,7 +91,7 @@ def engine_and_daemon():
         # The store may have kept the end of one that was still listed as running.
         check(all(not e["running"] and (e["error"] == "daemon ended" or e["rows"] > 0) for e in ran),
               f"executions that ran when it was killed have ended: {[e['error'] or 'with its rows' for e in ran]}")
-        daemon.weft("--sf", "0.1", "--threads", "2", "--repeat", "5", "--quiet", "--tpch", "6")
+        daemon.weft("--sf", "0.1", "--threads", "2", "--repeat", "5", "--quiet", "--tpch", "1")
         check(daemon.report("--last", "5")["samples"] > 0, "the new daemon goes on in the same store")
 
 

@@ -58,13 +58,16 @@ def sums(text):
     return out
 
 
-def first_events(path, seconds=3):
-    """What the live stream tells in its first seconds."""
+def first_events(path, seconds=3, patience=60):
+    """What the live stream tells in its first seconds, and until it has told of an execution."""
     with socket.socket(socket.AF_UNIX) as stream:
         stream.connect(str(path))
         stream.sendall(b"GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        text, deadline = b"", time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
+        def told():
+            return b"event: status" in text and b"event: execution" in text
+
+        text, begin = b"", time.monotonic()
+        while (left := begin + (seconds if told() else patience) - time.monotonic()) > 0:
             stream.settimeout(left)
             try:
                 got = stream.recv(1 << 16)
@@ -73,7 +76,7 @@ def first_events(path, seconds=3):
             if not got:
                 break
             text += got
-    check(b"event: status" in text and b"event: execution" in text, "the live stream tells of executions")
+    check(told(), "the live stream tells of executions")
     return text.decode(errors="replace")
 
 

@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
 
         def per_cpu_second(pid, seconds):
             """Samples of a second of CPU time, over as many as asked for."""
-            before, samples = cpu_ns(pid), received(pid)
+            samples, before = received(pid), cpu_ns(pid)  # in this order, as below: to ask takes as long both times
             wait_for(f"{seconds} s of CPU time", lambda: cpu_ns(pid) - before > seconds * 10**9)
             time.sleep(0.5)  # what was taken is attributed
             return (received(pid) - samples) / ((cpu_ns(pid) - before) / 1e9)
@@ -61,7 +61,7 @@ with tempfile.TemporaryDirectory() as folder:
             check(per_cpu_second(pid, 1) < 2 * USUAL, "and is sampled as before")
 
             # Of all, for a while.
-            daemon.tailor("rate", RAISED, "--for", "3s")
+            daemon.tailor("rate", RAISED, "--for", "10s")  # longer than it takes to look
             check(all(status(p)[0]["rate"]["frequency"] == RAISED for p in (pid, other)), "all have the rate of all")
             check(int(status(pid)[1]["rate"]["until_ns"]) > time.time_ns() - 10**9, "status says until when")
             wait_for("it is over by itself", lambda: "rate" not in status(pid)[1] and "rate" not in status(other)[0])

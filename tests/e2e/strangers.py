@@ -98,7 +98,7 @@ def reports_stay_whole():
         open_to_all(daemon)
         stranger = Stranger(daemon, large_plans, names, labels)
         check(stranger.done, "a stranger said what takes much memory to read")
-        daemon.weft("--sf", "0.05", "--threads", "1", "--repeat", "40", "--quiet", "--tpch", "6")
+        daemon.weft("--sf", "0.05", "--threads", "1", "--repeat", "40", "--quiet", "--tpch", "1")
         mine = [row for row in json.loads(daemon.tailor("list", "--limit", "1000", "--json"))["executions"]
                 if row["pid"] != stranger.pid]
         check(len(mine) == 40, f"{len(mine)} executions of the other engine are listed")

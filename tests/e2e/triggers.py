@@ -21,7 +21,7 @@ CONFIG = """max-frequency = 2000
 name = "slow"
 slower-than-usual = 50
 frequency = 997
-for = "3s"
+for = "5s"
 cool-down = "1h"
 [[triggers.raise]]
 name = "traced"
@@ -61,26 +61,33 @@ with tempfile.TemporaryDirectory() as folder:
         def rate(pid):
             return (process(pid) or {}).get("rate", {})
 
+        def ended(pid):
+            rows = json.loads(daemon.tailor("list", "--process", pid, "--limit", 100, "--json", expect=None) or '{"executions": []}')
+            return sum(not row["running"] for row in rows["executions"])
+
         def trigger(name):
             counts = next(each for each in status()["triggers"] if each["name"] == name)
             return int(counts.get("fired", 0)), int(counts.get("skipped", 0))
 
         def weft(*options):
-            return subprocess.Popen([BIN / "weft", "--sf", "0.05", "--threads", "1", "--repeat", "100000", "--quiet", "--query",
-                                     "tpch-6", *options], env={**os.environ, **daemon.env})
+            # Long enough that no host keeps one off its CPU for 50 times as long.
+            return subprocess.Popen([BIN / "weft", "--sf", "0.5", "--threads", "1", "--repeat", "100000", "--quiet", "--query",
+                                     "tpch-1", *options], env={**os.environ, **daemon.env})
 
         engines = [weft()]
         try:
             pid = engines[0].pid
             wait_for("an engine is sampled", lambda: received(pid) > 20)
+            wait_for("it is known how long the query takes", lambda: ended(pid) >= 30)
             check(not rate(pid) and trigger("slow")[0] == 0, "nothing runs longer than usual, and nothing is raised")
             # It may have been stopped between two queries.
             for _ in range(10):
                 engines[0].send_signal(signal.SIGSTOP)
-                deadline = time.monotonic() + 10
+                stopped = time.monotonic()
+                deadline = stopped + 60
                 while not rate(pid) and time.monotonic() < deadline:
                     time.sleep(0.1)
-                raised = rate(pid)
+                raised, took = rate(pid), time.monotonic() - stopped
                 engines[0].send_signal(signal.SIGCONT)
                 if raised:
                     break
@@ -95,7 +102,7 @@ with tempfile.TemporaryDirectory() as folder:
             check(not all(row["rate"] for row in listed), "and not all of them")
             check(re.search(r"trigger              slow: fired 1 time(,|$)", daemon.tailor("status"), re.MULTILINE), "status says so in words")
             engines[0].send_signal(signal.SIGSTOP)
-            time.sleep(3)
+            time.sleep(max(3, 2 * took))
             check(not rate(pid), "it is cooling down")
             engines[0].send_signal(signal.SIGCONT)
 

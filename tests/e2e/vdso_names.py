@@ -74,7 +74,7 @@ def main():
             skip(f"here the clock is read in the kernel ({clock})")
         check_named(until_enough(50, lambda found: sum(found.values()), measure), "tailor record")
         with Daemon(frequency=997) as daemon:
-            process = subprocess.Popen([program, *["x"] * 4], stdout=subprocess.PIPE)
+            process = subprocess.Popen([program, *["x"] * 150], stdout=subprocess.PIPE)  # longer than the recorder needs to begin
             process.stdout.readline()
             daemon.tailor("record", "-p", process.pid, "-o", profile, "--seconds", "1")
             process.kill()

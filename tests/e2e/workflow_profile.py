@@ -10,7 +10,7 @@ import shutil
 import statistics
 import tempfile
 
-from tailor_env import BIN, Daemon, about, check, run, sampling_denied, skip, until_enough
+from tailor_env import BIN, Daemon, about, check, check_live, run, sampling_denied, skip, undisturbed, until_enough
 
 SLACK = 0.03  # of what is around the rounds, and of the edges of the two loops
 
@@ -77,6 +77,19 @@ def analysed(folder, work, daemon):
     return {name: ((float(a) + float(b)) / 2, (float(c) + float(d)) / 2, int(samples)) for name, a, b, c, d, samples in rows}
 
 
+def judge_cycles(folder):
+    """What is predicted of the functions, against what they took. The CPU time of a busy host has more than its cycles in it."""
+    with Daemon(frequency=2000) as daemon:
+        cycles = until_enough(1000, lambda found: found["cheap"][2] + found["dear"][2], lambda work: analysed(folder, work, daemon))
+    cheap, dear = cycles["cheap"], cycles["dear"]
+    check_live(all(0.5 <= measured / predicted <= 2 for predicted, measured, _ in (cheap, dear)),
+               f"cycles a tuple, predicted and measured: {cheap[:2]}, {dear[:2]}")
+    share = cheap[0] / (cheap[0] + dear[0])
+    check(about(cheap[2], cheap[2] + dear[2], share, SLACK), f"cheap has {share:.1%} of the predicted cycles, and as much of the samples")
+    # The broken twin: the prediction of the other function.
+    check(not about(cheap[2], cheap[2] + dear[2], 1 - share, SLACK), "and not what is predicted of dear")
+
+
 def parts(weights):
     return weights.get("cheap", 0), weights.get("cheap", 0) + weights.get("dear", 0)
 
@@ -100,13 +113,4 @@ with tempfile.TemporaryDirectory() as name:
     check(all(loop["name"] == "rounds" and loop["found_by"] == "marks" for loop in loops), "by the marks of the loop")
     check(all(loop["median_ns"] == statistics.median(each["elapsed_ns"] for each in loop["iterations"]) for loop in loops),
           "with the median of their lengths")
-    with Daemon(frequency=2000) as daemon:
-        cycles = until_enough(1000, lambda found: found["cheap"][2] + found["dear"][2], lambda work: analysed(folder, work, daemon))
-    cheap, dear = cycles["cheap"], cycles["dear"]
-    # The CPU time of a busy host has more than its cycles in it.
-    check(all(0.5 <= measured / predicted <= 2 for predicted, measured, _ in (cheap, dear)),
-          f"cycles a tuple, predicted and measured: {cheap[:2]}, {dear[:2]}")
-    share = cheap[0] / (cheap[0] + dear[0])
-    check(about(cheap[2], cheap[2] + dear[2], share, SLACK), f"cheap has {share:.1%} of the predicted cycles, and as much of the samples")
-    # The broken twin: the prediction of the other function.
-    check(not about(cheap[2], cheap[2] + dear[2], 1 - share, SLACK), "and not what is predicted of dear")
+    undisturbed(lambda: judge_cycles(folder))

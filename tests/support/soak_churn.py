@@ -135,12 +135,12 @@ def allowed_in(seconds):
 
 
 def growth(soaked):
-    """Memory: how much more the last third of the time has than the one before it, by the least of each, because a report needs some
-    for a moment, and the allocator keeps what the last one needed. The others: at rest afterwards against before, because a look while
-    engines work tells as much about that moment as about what stays."""
+    """At rest afterwards against before, because a look while engines work tells as much about that moment as about what stays. Of
+    memory no more than the last third of the time has beyond the one before it, by the least of each: a report needs some for a moment,
+    and at rest the allocator keeps what the last one needed. A leak is in both."""
     memory, third = [look[0] for look in soaked.looks], len(soaked.looks) // 3
-    more = min(memory[-third:]) - min(memory[-2 * third:-third])
-    return more, soaked.after[1] - soaked.before[1], soaked.after[2] - soaked.before[2]
+    at_rest = [after - before for after, before in zip(soaked.after, soaked.before)]
+    return min(at_rest[0], min(memory[-third:]) - min(memory[-2 * third:-third])), *at_rest[1:]
 
 
 def is_flat(soaked):
