@@ -84,6 +84,81 @@ TEST(MemoryReport, LatencyAndTheMemoryThatServed) {
   EXPECT_EQ(report->recorded, 2);
 }
 
+// Of 20 executions every second one is drawn, and has ten accesses: of operator 1, or of operator 4 where
+// `differ`, and then every second of those that are drawn.
+Profile profile_of_half(bool differ) {
+  return test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_context(sink);
+    std::vector<profile::SampleRecord> samples;
+    for (ExecutionHandle handle = 100; handle < 120; ++handle) {
+      profile::ExecutionRecord execution;
+      execution.process = test::kSampleProcess;
+      execution.handle = handle;
+      execution.id.bytes.fill(static_cast<std::uint8_t>(handle));
+      execution.plan = test::kSamplePlan;
+      execution.begin = test::kSampleStart;
+      execution.end = execution.begin + 1000;
+      execution.drawn = handle % 2 == 0;
+      sink.on_execution(execution);
+      for (int i = 0; execution.drawn && i < 10; ++i) {
+        const bool of_first = differ ? handle % 4 == 0 : i % 2 == 0;
+        samples.push_back(
+            access(test::kSampleStart + i, of_first ? 6 : 1, profile::AddressFrom::kOperand, 0, 0));
+        samples.back().attribution.execution = handle;
+      }
+    }
+    sink.on_samples(samples);
+  });
+}
+
+double width(const Interval& interval) {
+  return interval.high - interval.low;
+}
+
+// Samples of one execution are alike: ten executions tell less than their hundred samples.
+TEST(MemoryReport, OfAShareOfTheExecutionsIntervalsFollowFromExecutions) {
+  const Interval by_samples = wilson(0.5, 100);
+  const Profile profile = profile_of_half(true);
+  auto differ = memory_report(profile, {});
+  ASSERT_TRUE(differ) << differ.error().message;
+  ASSERT_EQ(differ->rows.size(), 2u);
+  EXPECT_EQ(differ->total.samples, 100u);
+  const auto report = plan_report(profile, {});
+  ASSERT_TRUE(report);
+  for (const MemoryRow& row : differ->rows) {
+    EXPECT_DOUBLE_EQ(row.cost.share, 0.5);
+    EXPECT_GT(width(row.cost.interval), 1.8 * width(by_samples));
+    EXPECT_NEAR(width(row.cost.interval), width(wilson(0.5, report->effective_samples)), 1e-6);
+  }
+  // Executions that cost the same in each row say as much as their samples, and no more.
+  auto alike = memory_report(profile_of_half(false), {});
+  ASSERT_TRUE(alike);
+  ASSERT_EQ(alike->rows.size(), 2u);
+  EXPECT_GE(width(alike->rows[0].cost.interval), width(by_samples) - 1e-9);
+  EXPECT_LT(width(alike->rows[0].cost.interval), width(differ->rows[0].cost.interval));
+}
+
+TEST(MemoryReport, OfExecutionsThatAreAllDrawnSamplesCount) {
+  Selection drawn;
+  for (ExecutionHandle handle = 100; handle < 120; handle += 2)
+    drawn.executions.insert({test::kSampleProcess, handle});
+  auto report = memory_report(profile_of_half(true), drawn);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->rows.size(), 2u);
+  EXPECT_NEAR(width(report->rows[0].cost.interval), width(wilson(0.5, 100)), 1e-9);
+}
+
+TEST(MemoryReport, OneExecutionOfSeveralTellsNoShare) {
+  const ProcessId process = test::kSampleProcess;
+  Selection two;
+  two.executions = {{process, 100}, {process, 101}};
+  auto report = memory_report(profile_of_half(false), two);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->rows.size(), 2u);
+  EXPECT_EQ(report->rows[0].cost.interval.low, 0);
+  EXPECT_EQ(report->rows[0].cost.interval.high, 1);
+}
+
 TEST(MemoryReport, SaysWhatIsMissingWithoutAddresses) {
   auto report = memory_report(profile_with({test::ir_sample(test::kSampleStart, 6)}), {});
   ASSERT_FALSE(report);
