@@ -12,6 +12,7 @@
 - A unit test includes what the folder that it tests may include, that folder, headers beside it and tests/support; what more it
   needs is in TESTS_NEED, with the reason. A test links the libraries of the folders that its sources include.
 - Java packages and folders of the web page import what JAVA_USES and PAGE_USES name.
+- The command line makes a library (daemon/serve/library.h) for a service, and asks the service alone.
 - Nothing is at the top level that does not belong there.
 - "session" names nothing in our code but what docs/glossary.md says: a visitor of the web page, and daemon/session.
 """
@@ -146,6 +147,8 @@ ARCHITECTURE = pathlib.Path("docs/ARCHITECTURE.md")
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
 # Not the folder or its namespace, and not in a path.
 SESSION = re.compile(r"(?<![\w/:])sessions?_?\b(?!::)")
+# A function of a library, or one of daemon/serve that gets a library.
+LIBRARY_ASKED = re.compile(r"\blibrary_?(?:->|\.)\w+\(|\bserve::\w+\(\*library_?\b")
 # Visitors of the web page, and sessions that PostgreSQL calls so.
 SESSION_FOLDERS = {"daemon/serve/http", "agent/postgres"}
 
@@ -157,6 +160,14 @@ def other_sessions(name: str, folder: str, text: str) -> list[str]:
     text = TEXT.sub("", text)
     lines = [text.count("\n", 0, found.start()) + 1 for found in SESSION.finditer(text)]
     return [f"{name}:{line}: docs/glossary.md keeps the word session for something else" for line in lines]
+
+
+def asks_library(name: str, folder: str, text: str) -> list[str]:
+    """Where a source of the command line asks a library and not a service."""
+    if folder != "viewer/cli":
+        return []
+    lines = [text.count("\n", 0, found.start()) + 1 for found in LIBRARY_ASKED.finditer(text)]
+    return [f"{name}:{line}: the command line asks a serve::Service, and no library" for line in lines]
 
 
 def folder_of(path: str) -> str | None:
@@ -428,7 +439,7 @@ def main() -> int:
             bad.append(f"{name}: its folder is not in the table of .dev/check_folders.py")
             continue
         text = pathlib.Path(name).read_text(errors="replace")
-        bad += other_sessions(name, folder, text)
+        bad += other_sessions(name, folder, text) + asks_library(name, folder, text)
         for quote, target in INCLUDE.findall(text):
             used = target_folder(quote, target, name)
             if used is None or used == folder:

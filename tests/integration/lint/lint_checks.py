@@ -15,6 +15,8 @@ FAULTS = [
     ("check_folders.py", "daemon/elsewhere/new.cc", "int x;\n", "daemon/elsewhere"),
     ("check_folders.py", "daemon/clock/CMakeLists.txt", (" DEPS ", " DEPS tailor_query "), "tailor_query"),
     ("check_folders.py", "daemon/query/reports/plan_report.cc", "int session = 0;\n", "session"),
+    ("check_folders.py", "viewer/cli/web_command.cc", ("service.visit({}", "library->visit({}"), "asks a serve::Service"),
+    ("check_folders.py", "viewer/cli/ab_command.cc", ("service.file_state_of_time(", "serve::file_state_of_time(*library, "), "asks a serve::Service"),
     ("check_folders.py", "docs/ARCHITECTURE.md", ("| `agent/postgres/` |", "| `agent/elsewhere/` |"), "agent/postgres is not in the table"),
     ("check_folders.py", "viewer/cli/CMakeLists.txt", ("tailor_render tailor_import ", "tailor_render "), "does not link tailor_import"),
     ("check_folders.py", "agent/postgres/walk.c", '#include "plans.h"\n', "agent/postgres: walk uses itself"),
