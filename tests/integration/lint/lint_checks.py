@@ -22,6 +22,8 @@ FAULTS = [
     ("check_folders.py", "agent/postgres/walk.c", '#include "plans.h"\n', "agent/postgres: walk uses itself"),
     ("check_folders.py", "daemon/pipeline/losses.h", '#include "daemon/pipeline/pipeline.h"\n', "daemon/pipeline: losses uses itself"),
     ("check_folders.py", "tests/unit/profile/planted_test.cc", '#include "daemon/session/recorder.h"\n', "tests/unit/profile may not include"),
+    ("check_folders.py", "tests/unit/elsewhere/planted_test.cc", "int x;\n", "tests/unit/elsewhere: there is no folder"),
+    ("check_folders.py", ".dev/check_folders.py", ('"proto/tailor", "agent/postgres", "kmod"}', '"proto/tailor", "kmod"}'), "agent/postgres: there is no folder"),
     ("check_folders.py", "tests/unit/redact/CMakeLists.txt", ("DEPS tailor_redact", "DEPS tailor_base"), "and does not link tailor_redact"),
     ("check_folders.py", "agent/CMakeLists.txt", "target_link_libraries(tailor_agent PRIVATE tailor_session)\n", "agent may not link tailor_session"),
     ("check_folders.py", "deploy/CMakeLists.txt", "add_executable(x x.cc)\n", "deploy builds no library"),
