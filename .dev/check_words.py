@@ -13,7 +13,7 @@ PHRASES = {
     re.compile(r"\b(?:told|tells?|telling)(?: [\w']+){0,3} apart\b", re.I): "distinguish, or say what differs",
     re.compile(r"\bput(?:s|ting)? aside\b", re.I): "keep, save, or move elsewhere",
     re.compile(r"\bso many\b", re.I): "the number, or: this many",
-    re.compile(r"(?:^|[.:;] )(?:Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b|Whoever\b|Who (?:asks|keeps|has|sees|knows)\b)"):
+    re.compile(r"(?:^|[.:;] )(?:Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b|Whoever\b|Who (?:asks|keeps|has|sees|knows|closes|reads|writes|can connect)\b(?![^.]*\?))"):
         "name the subject: a user who ..., a process that ...",
 }
 # The same where no tests are.

@@ -45,6 +45,7 @@ FAULTS = [
     ("check_tables.py", "daemon/export/export_formats.cc", ('    {"pprof",', '    {"pcap", nullptr},\n    {"pprof",'), "the format pcap"),
     ("check_tables.py", "docs/exports.md", ("| `pprof` |", "| `proof` |"), "there is no format proof"),
     ("check_words.py", "docs/tags.md", "\nBoth are told apart here.\n", "told apart"),
+    ("check_words.py", "docs/tags.md", "\nIt is open. Who can connect to it can ask.\n", "name the subject"),
     ("check_words.py", "docs/tags.md", "\n" + "word " * 31 + "end.\n", "32 words"),
     ("check_words.py", "daemon/query/reports/plan_report.cc", "// It was put aside.\n", "put aside"),
     ("check_version.py", "viewer/cli/main.cc", "// {version}\n", "viewer/cli/main.cc"),
