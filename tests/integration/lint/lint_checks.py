@@ -48,6 +48,8 @@ FAULTS = [
     ("check_words.py", "docs/tags.md", "\nIt is open. Who can connect to it can ask.\n", "name the subject"),
     ("check_words.py", "docs/tags.md", "\n" + "word " * 31 + "end.\n", "32 words"),
     ("check_words.py", "daemon/query/reports/plan_report.cc", "// It was put aside.\n", "put aside"),
+    ("check_words.py", "viewer/web/src/ui/trust.tsx", ("which executions lost samples is not known", "losses are not told apart"), "told apart"),
+    ("check_words.py", "daemon/store/sums_block.cc", ("this many samples", "so many samples"), "so many"),
     ("check_version.py", "viewer/cli/main.cc", "// {version}\n", "viewer/cli/main.cc"),
     ("../tests/bench/figures.py", "docs/benchmarks.md", (" ms |", " s |"), "benchmarks.md"),
     ("../tests/bench/figures.py", "docs/benchmarks/report.jsonl", "{}\n", "report.jsonl"),
