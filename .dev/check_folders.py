@@ -9,9 +9,11 @@
 - What a library or a program links in CMake is the library of each folder that its sources include, and no library of ours
   that they do not include, directly or through a header. Inside daemon each is named; elsewhere one may bring others.
 - What the agent links of ours is of its own folders, or of one that it may include. deploy/ builds no library and no program.
+- A folder of tests/unit is that of a folder of ours, or in TESTED; a folder of ours has unit tests, or is in TESTED_ELSEWHERE.
 - A unit test includes what the folder that it tests may include, that folder, headers beside it and tests/support; what more it
   needs is in TESTS_NEED, with the reason. A test links the libraries of the folders that its sources include.
 - Java packages and folders of the web page import what JAVA_USES and PAGE_USES name.
+- The command line makes a library (daemon/serve/library.h) for a service, and asks the service alone.
 - Nothing is at the top level that does not belong there.
 - "session" names nothing in our code but what docs/glossary.md says: a visitor of the web page, and daemon/session.
 """
@@ -104,6 +106,8 @@ USES = {
 TESTED = {"agent": {"agent"}, "control": {"proto/control", "daemon/control"}, "weft/optimizer": {"compiler/weft/optimizer", "compiler/weft/catalog"},
           "weft/exec": {"compiler/weft/exec", "compiler/weft/codegen"},
           **{f"query/{room}": {each for each in USES if each.startswith("daemon/query/")} for room in ("code", "symbols", "load", "sums", "time", "reports", "json")}}
+# Folders without unit tests: the folder has contracts alone, which its users test, or is tested in its host.
+TESTED_ELSEWHERE = {"agent/include", "proto/include", "proto/tailor", "agent/postgres", "kmod"}
 # Folder of unit tests -> what it includes beyond that, and why.
 TESTS_NEED = {
     "agent": {"proto/tailor", "daemon/process", "compiler/llvm"},  # the other end: what the agent says is read as the daemon reads it
@@ -146,6 +150,8 @@ ARCHITECTURE = pathlib.Path("docs/ARCHITECTURE.md")
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
 # Not the folder or its namespace, and not in a path.
 SESSION = re.compile(r"(?<![\w/:])sessions?_?\b(?!::)")
+# A function of a library, or one of daemon/serve that gets a library.
+LIBRARY_ASKED = re.compile(r"\blibrary_?(?:->|\.)\w+\(|\bserve::\w+\(\*library_?\b")
 # Visitors of the web page, and sessions that PostgreSQL calls so.
 SESSION_FOLDERS = {"daemon/serve/http", "agent/postgres"}
 
@@ -157,6 +163,14 @@ def other_sessions(name: str, folder: str, text: str) -> list[str]:
     text = TEXT.sub("", text)
     lines = [text.count("\n", 0, found.start()) + 1 for found in SESSION.finditer(text)]
     return [f"{name}:{line}: docs/glossary.md keeps the word session for something else" for line in lines]
+
+
+def asks_library(name: str, folder: str, text: str) -> list[str]:
+    """Where a source of the command line asks a library and not a service."""
+    if folder != "viewer/cli":
+        return []
+    lines = [text.count("\n", 0, found.start()) + 1 for found in LIBRARY_ASKED.finditer(text)]
+    return [f"{name}:{line}: the command line asks a serve::Service, and no library" for line in lines]
 
 
 def folder_of(path: str) -> str | None:
@@ -284,9 +298,22 @@ def check_libraries(includes: dict[str, set[str]], headers: dict[str, set[str]])
     return bad
 
 
+def tested_by(folder: str) -> set[str]:
+    """The folders of ours that a folder below tests/unit tests."""
+    return TESTED.get(folder) or {each for each in USES if folder in (each, each.partition("/")[2])}
+
+
+def check_mirror(files: list[str]) -> list[str]:
+    """Folders of unit tests against those of the sources."""
+    beside = {pathlib.PurePath(name).parent.as_posix().removeprefix("tests/unit/") for name in files if re.match(r"tests/unit/.*_test\.(cc|c)$", name)}
+    bad = [f"tests/unit/{folder}: there is no folder of ours that it tests" for folder in sorted(beside) if not tested_by(folder)]
+    tested = TESTED_ELSEWHERE.union(*(tested_by(folder) for folder in beside))
+    return bad + [f"{folder}: there is no folder with its unit tests" for folder in sorted(set(USES) - tested)]
+
+
 def of_unit_test(folder: str) -> set[str]:
     """What the unit tests of a folder below tests/unit may include of ours, beside tests/support and their own folder."""
-    tested = TESTED.get(folder) or {each for each in USES if folder in (each, each.partition("/")[2])}
+    tested = tested_by(folder)
     return tested.union(*(USES[each] for each in tested), TESTS_NEED.get(folder, ()))
 
 
@@ -428,7 +455,7 @@ def main() -> int:
             bad.append(f"{name}: its folder is not in the table of .dev/check_folders.py")
             continue
         text = pathlib.Path(name).read_text(errors="replace")
-        bad += other_sessions(name, folder, text)
+        bad += other_sessions(name, folder, text) + asks_library(name, folder, text)
         for quote, target in INCLUDE.findall(text):
             used = target_folder(quote, target, name)
             if used is None or used == folder:
@@ -441,7 +468,7 @@ def main() -> int:
     bad += check_libraries(includes, headers)
     made = targets()
     bad += check_unit_tests(files) + check_links_of_tests(made) + check_links_of_agent(made) + check_java(files) + check_page(files)
-    bad += check_architecture(files)
+    bad += check_architecture(files) + check_mirror(files)
     for line in sorted(set(bad)):
         print(line)
     print(f"{checked} files checked, {len(set(bad))} violations")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plain English, as far as a program can see: no sentence of the docs has more than 30 words, and neither docs nor comments use
+"""Plain English, as far as a program can see: no sentence of the docs has more than 30 words, and neither docs nor comments nor shown texts use
 phrases that readers stumble over. Code and what stands in brackets do not count as words.
 """
 import pathlib
@@ -13,11 +13,13 @@ PHRASES = {
     re.compile(r"\b(?:told|tells?|telling)(?: [\w']+){0,3} apart\b", re.I): "distinguish, or say what differs",
     re.compile(r"\bput(?:s|ting)? aside\b", re.I): "keep, save, or move elsewhere",
     re.compile(r"\bso many\b", re.I): "the number, or: this many",
-    re.compile(r"(?:^|[.:;] )(?:Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b|Whoever\b|Who (?:asks|keeps|has|sees|knows)\b)"):
+    re.compile(r"(?:^|[.:;] )(?:Who(?! (?:is|are|may|writes|owns)\b[^.]*\?)[a-z ]{1,60} is\b|Whoever\b|Who (?:asks|keeps|has|sees|knows|closes|reads|writes|can connect)\b(?![^.]*\?))"):
         "name the subject: a user who ..., a process that ...",
 }
 # The same where no tests are.
 PRODUCT_PHRASES = {re.compile(r"\bwhoever\b", re.I): "name the subject: the asker, the caller, a thread, a user"}
+# Texts in quotes, and those between the tags of a page.
+SHOWN = re.compile(r'"(?:\\.|[^"\\])*"|`[^`]*`|>[^<>{}]*')
 SOURCES = (".cc", ".h", ".c", ".py", ".ts", ".tsx", ".sh")
 
 
@@ -49,7 +51,7 @@ def long_sentences(name, page):
 
 
 def prose_of(name, text):
-    """The text of a page without its code, or the comments of a source, line by line."""
+    """The text of a page without its code, or the comments of a source, line by line. Of the product also the texts that it shows."""
     if name.endswith(".md"):
         yield from plain_text(text)
         return
@@ -58,6 +60,8 @@ def prose_of(name, text):
         found = re.search(rf"(?:{mark})(.*)", line)
         if found:
             yield number, found.group(1).strip()
+        elif not name.startswith("tests/"):
+            yield number, " ".join(SHOWN.findall(line))
 
 
 def phrases(name, text):

@@ -28,6 +28,8 @@ dev_lint() {
   python3 .dev/check_errors.py || failed=1
   say "the HTTP interface: its contract, its page, its types"
   python3 .dev/check_api.py || failed=1
+  say "columns of reports, formats of exports"
+  python3 .dev/check_tables.py || failed=1
   say "plain English"
   python3 .dev/check_words.py || failed=1
   say "figures of the benchmarks"

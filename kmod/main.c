@@ -13,7 +13,7 @@ MODULE_PARM_DESC(tsc_freq_khz,
 
 static unsigned int check_ms = 1000;
 module_param(check_ms, uint, 0444);
-MODULE_PARM_DESC(check_ms, "Compare the page with the kernel's clock every so many ms; 0: never (default: 1000)");
+MODULE_PARM_DESC(check_ms, "Milliseconds between two comparisons of the page with the kernel's clock; 0: never (default: 1000)");
 
 static int __init tailor_clock_init(void)
 {

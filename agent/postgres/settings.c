@@ -48,16 +48,16 @@ static void define_what_is_measured(void) {
                            "Measures statements that functions run while an operator calls them.",
                            "While it is off, their time belongs to the operator that called the function.",
                            &tailor_nested_statements, false, PGC_SUSET, 0, NULL, NULL, NULL);
-  DefineCustomBoolVariable("tailor.phases", "Tells planning, start, end and commit apart.",
+  DefineCustomBoolVariable("tailor.phases", "Shows planning, start, end and commit on their own.",
                            "While it is off, this time is shown as the session's.", &tailor_phases, true,
                            PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomIntVariable(
-      "tailor.rows_every", "Counts the actual rows of one in so many executions, drawn at random.",
+      "tailor.rows_every", "N: one of N executions, drawn at random, counts its actual rows.",
       "0 draws none. Once for each plan they are counted to know what wrappers cost. Telling "
       "the numbers takes at most 0.1 % of a session's time, unless this is 1.",
       &tailor_rows_every, 100, 0, INT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomRealVariable(
-      "tailor.most_overhead", "Telling the nodes of a plan apart takes at most so many percent of its time.",
+      "tailor.most_overhead", "Wrappers of nodes take at most this percentage of a plan's time.",
       "Of a plan that takes more, only some executions are wrapped, and call stacks tell the nodes of the "
       "others. 100: all are wrapped; 0: none is.",
       &tailor_most_overhead, 2, 0, 100, PGC_SUSET, 0, NULL, NULL, NULL);

@@ -15,7 +15,7 @@
 #include "slot.h"
 
 StaticAssertDecl(offsetof(PlanState, ExecProcNodeReal) == 0x20, "the stubs know where ExecProcNodeReal is");
-StaticAssertDecl(TAILOR_STUBS == 256, "the stubs below are made for so many ids");
+StaticAssertDecl(TAILOR_STUBS == 256, "the stubs below are made for this number of ids");
 
 #define STUB_BYTES 64
 

@@ -1,4 +1,4 @@
-// The clocks of this host. Who can be tested with a played one reads those of an Os.
+// The clocks of this host. Code that can be tested with a played clock reads those of an Os.
 #pragma once
 
 #include <cstdint>

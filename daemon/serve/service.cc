@@ -298,7 +298,7 @@ Result<Json> Service::history(const HistoryRequest& request, const Access& acces
   const store::WallRange range{request.since_ns.value_or(0), request.until_ns.value_or(INT64_MAX)};
   if (range.since_ns >= range.until_ns) return invalid("the time ends before it begins");
   if (!access.see_all && (!access.uids || !access.labels.empty()))
-    return denied("sums over days tell no labels apart, and you may see executions of some labels only");
+    return denied("sums over days have no labels, and you may see executions of some labels only");
   query::StoreDamage damage;
   auto sums = library_.sums(range, stop, damage);
   if (!sums) return sums.error();

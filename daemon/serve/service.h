@@ -68,6 +68,10 @@ class Service {
   // `most_checked`: bytes of samples behind the executions that are looked at for damage.
   Result<ExecutionPage> page(const ExecutionFilter& filter, std::uint64_t most_checked, const Access& access,
                              const Stop& stop);
+  // What of all users' samples in the range is damaged: denied where `access` does not see everything.
+  // `most_checked` as of page().
+  Result<Json> file_state_of_time(const store::WallRange& range, std::uint64_t most_checked,
+                                  const Access& access, const Stop& stop);
   Result<PlanChangeList> plan_changes(const ExecutionFilter& filter, const Access& access, const Stop& stop);
   Result<std::vector<ExecutionGroup>> groups(const ExecutionFilter& filter, GroupBy by, const Access& access,
                                              const Stop& stop);

@@ -32,6 +32,13 @@ Result<ExecutionPage> Service::page(const ExecutionFilter& asked, std::uint64_t 
   return out;
 }
 
+Result<Json> Service::file_state_of_time(const store::WallRange& range, std::uint64_t most_checked,
+                                         const Access& access, const Stop& stop) {
+  if (!access.see_all)
+    return denied("damage in a range of time is of all users, and you may see executions of some only");
+  return serve::file_state_of_time(library_, range, most_checked, stop);
+}
+
 Result<PlanChangeList> Service::plan_changes(const ExecutionFilter& asked, const Access& access,
                                              const Stop& stop) {
   ExecutionFilter filter = asked;

@@ -28,7 +28,7 @@ Status SampledProcesses::settle(ProcessId process, capture::CaptureOptions& opti
   if (!overhead_.enabled()) return Ok{};
   // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
   if (options.sampled_by == capture::SampledBy::kBpf) {
-    return invalid("--max-overhead: not where BPF takes the samples; leave out --sampler bpf");
+    return invalid("--max-overhead cannot be held where BPF takes the samples: leave out --sampler bpf");
   }
   options.sampled_by = capture::SampledBy::kPerf;
   bpf::settle_stacks_for_perf(options);  // their cost counts

@@ -232,7 +232,7 @@ Result<Catalogue> open_for_writing(const std::string& directory, os::Files& file
   // Another program reads it, or the disk has no room to bring it up to date: it is as good as before.
   if (whole.error().code == EBUSY || whole.error().code == ENOSPC) return whole.error();
   const Status aside = files.rename(path, path + ".bad");
-  if (!aside) return in_context(whole.error().message + "; it cannot be put aside: ", aside.error());
+  if (!aside) return in_context(whole.error().message + "; it cannot be renamed: ", aside.error());
   if (on_put_aside) {
     on_put_aside(fmt::format("{}; it is {}.bad now, and the catalogue is made again from the segments",
                              whole.error().message, path));

@@ -9,7 +9,7 @@
 namespace tailor::store {
 
 // Where version 1 wrote the catalogue `path`, puts one with the same rows in its place. Any other stays as it
-// is, and so does that one where this fails. Who reads the file meanwhile goes on with the former one. For
+// is, and so does that one where this fails. A reader that has the file open goes on with the former one. For
 // the holder of the store's lock, before the catalogue is opened.
 Status upgrade_catalogue(const std::string& path, os::Files& files);
 

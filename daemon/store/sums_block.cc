@@ -78,7 +78,7 @@ Status decode_blocks(const v1::SumsBlock& in, std::vector<SummedBlock>& out) {
     const std::uint64_t more = in.blocks(i), samples = in.block_samples(i);
     if (more == 0 && i > 0) return broken("a block is named twice");
     if (__builtin_add_overflow(sequence, more, &sequence)) return broken("no block has such a number");
-    if (samples == 0 || samples > kMaxBlockRows) return broken("no block has so many samples");
+    if (samples == 0 || samples > kMaxBlockRows) return broken("no block has this many samples");
     first += static_cast<std::uint64_t>(in.first(i));
     const std::uint64_t last = first + static_cast<std::uint64_t>(in.last(i));
     out.push_back({sequence, samples, static_cast<TimeNs>(first), static_cast<TimeNs>(last)});

@@ -81,7 +81,8 @@ int run_ab(const AbOptions& options) {
       service.answer(serve::TagCostRequest{*filter, options.limit}, serve::Access::everything(), stop);
   if (!answer) return complain(answer.error());
   const store::WallRange range = range_of(*filter);
-  auto file = tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, stop));
+  auto file = tell_unchecked(
+      service.file_state_of_time(range, serve::kMostCheckedOfCommand, serve::Access::everything(), stop));
   if (!file) return complain(file.error());
   (*answer)["file"] = std::move(*file);
   if (options.choice.json) {

@@ -67,7 +67,7 @@ std::unique_ptr<serve::Library> open_file(const std::string& path);
 // The file of the choice (of another tool too: a perf.data as if it had been imported), or the store, into
 // which a running daemon writes what it has first.
 std::unique_ptr<serve::Library> open_library(const Choice& choice);
-// What serve::file_state() gave. Tells on standard error how much of a store nobody looked at.
+// What a service says of the file or the store. Tells on standard error how much of a store nobody looked at.
 Result<query::Json> tell_unchecked(Result<query::Json> file);
 // Which executions of it.
 Result<serve::Target> target_of(Choice& choice);

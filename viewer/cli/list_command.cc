@@ -315,8 +315,8 @@ int list_groups(const ListOptions& options, const serve::ExecutionFilter& filter
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
   }
   const store::WallRange range = range_of(filter);
-  auto file =
-      tell_unchecked(serve::file_state_of_time(*library, range, serve::kMostCheckedOfCommand, Stop()));
+  auto file = tell_unchecked(
+      service.file_state_of_time(range, serve::kMostCheckedOfCommand, serve::Access::everything(), Stop()));
   if (!file) return complain(file.error());
   if (options.choice.json) {
     query::Json json = serve::groups_json(*groups, by, options.limit, *missing);

@@ -46,7 +46,7 @@ Status fill(const RateOptions& options, v1::RateRequest& out) {
   if (frequency == 0) return invalid("--for goes with a number of samples per second");
   const auto lasts = query::parse_duration(options.lasts);
   if (!lasts) return in_context("--for: ", lasts.error());
-  if (*lasts <= 0) return invalid("--for: a rate lasts longer than nothing");
+  if (*lasts <= 0) return invalid("--for needs a time above zero");
   out.set_for_ns(static_cast<std::uint64_t>(*lasts));
   return Ok{};
 }

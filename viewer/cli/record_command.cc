@@ -96,7 +96,7 @@ Status check_what(const RecordOptions& options) {
         "-p is a process that runs already, and no command is started for it: type --seconds N for how "
         "long to record it");
   if (!command && options.pid.empty())
-    return invalid("record what? Give a command after --, or a process with -p");
+    return invalid("there is nothing to record: give a command after --, or a process with -p");
   return Ok{};
 }
 

@@ -82,8 +82,9 @@ class Top {
   // The list is of what the store knows beside the samples: whether these are damaged has to be looked for.
   // Where that fails, this is said with the list, which is as good as before.
   void look_for_damage() {
-    if (const auto looked = library_->check({since_ns(), INT64_MAX}, UINT64_MAX, Stop()); !looked.ok())
-      damage_ += (damage_.empty() ? "" : " ") + looked.error().message;
+    const auto looked =
+        service_.file_state_of_time({since_ns(), INT64_MAX}, UINT64_MAX, serve::Access::everything(), Stop());
+    if (!looked.ok()) damage_ += (damage_.empty() ? "" : " ") + looked.error().message;
   }
   // Of what was looked at, and of what was read since; "": nothing is damaged.
   std::string damage() const { return damage_.empty() ? "" : fmt::format("{}: {}", directory_, damage_); }

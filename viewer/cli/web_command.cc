@@ -119,15 +119,15 @@ int run_web(const WebOptions& options) {
       options.file.empty()
           ? serve::open_store_library(directory, seldom(flush_daemon), warn_of_damage(directory))
           : open_file(options.file);
-  // A file that is not there or no profile is told here, not in a page.
-  const Stop stop;
-  auto loaded = library->executions({}, stop);
-  if (!loaded) return complain(loaded.error());
   serve::ServiceOptions service_options{TAILOR_VERSION, {}};
   service_options.names_from = query::NamesFrom::kFilesToo;
   auto status = std::make_shared<AskedStatus>();
   if (options.file.empty()) service_options.status = [status] { return status->get(); };
   serve::Service service(*library, std::move(service_options));
+  // A file that is not there or no profile is told here, not in a page.
+  const Status readable = service.visit({}, serve::Access::everything(), Stop(),
+                                        [](const store::ExecutionRow&) { return false; });
+  if (!readable) return complain(readable.error());
   serve::HttpOptions http;
   http.listeners.push_back({"", "127.0.0.1", options.port, false});
   auto server = serve::HttpServer::start(service, std::move(http));

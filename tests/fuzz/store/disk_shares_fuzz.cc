@@ -110,7 +110,7 @@ class CutStore {
     of_.erase(part);
   }
 
-  // Who still has more than a share has nothing left that was worth a cut.
+  // A user who still has more than a share has nothing left that was worth a cut.
   void check_rest() const {
     for (const SegmentRow& row : rows_) {
       for (const auto& [uid, bytes] : users_) {

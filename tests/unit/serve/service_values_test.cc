@@ -50,6 +50,9 @@ TEST_F(ServiceValues, AreThoseOfTheJson) {
   EXPECT_EQ(json->at("file"), page->file);
   EXPECT_TRUE(page->gone.has_value()) << "it is the last page";
   EXPECT_EQ(visited(all), page->list.rows.size());
+  const auto range = service_.file_state_of_time({}, kMostCheckedOfRequest, all, Stop());
+  ASSERT_TRUE(range);
+  EXPECT_EQ(*range, page->file) << "of a file, it is that of the whole";
   EXPECT_TRUE(service_.open({Target::What::kAll}, {}, Detail::kSums, all, Stop()).ok());
 }
 
@@ -68,6 +71,9 @@ TEST_F(ServiceValues, HaveNothingOfOthers) {
   ASSERT_TRUE(changes);
   EXPECT_EQ(changes->executions + changes->without_plan, 0u);
   EXPECT_FALSE(service_.open({Target::What::kAll}, {}, Detail::kSums, other, Stop()).ok());
+  const auto range = service_.file_state_of_time({}, kMostCheckedOfRequest, other, Stop());
+  ASSERT_FALSE(range);
+  EXPECT_EQ(range.error().kind, ErrorKind::kDenied);
 }
 
 // A process that ends at once takes a few messages along; a daemon that is too slow loses a part of all.

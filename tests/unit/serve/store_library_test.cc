@@ -127,6 +127,11 @@ TEST_F(StoreLibraryTest, WhateverReadsWhatIsDamagedSaysSo) {
     ASSERT_TRUE(hours);
     EXPECT_EQ((*hours)["file"]["damaged_spots"].get<int>() > 0, damaged);
     EXPECT_EQ(was_told(), damaged) << "hours";
+    auto range = service.file_state_of_time({}, UINT64_MAX, Access::everything(), stop_);
+    ASSERT_TRUE(range);
+    EXPECT_EQ((*range)["damaged_spots"].get<int>() > 0, damaged);
+    EXPECT_FALSE(range->contains("unreadable"));
+    EXPECT_EQ(was_told(), damaged) << "a range of time";
     // Nobody reads samples for the rows themselves.
     ASSERT_TRUE(library->executions({}, stop_));
     EXPECT_TRUE(told.empty());
@@ -145,6 +150,10 @@ TEST_F(StoreLibraryTest, ASegmentThatCannotBeReadIsNamed) {
   ASSERT_TRUE(checked);
   EXPECT_NE(checked->unreadable.find(whole.filename().string()), std::string::npos);
   EXPECT_FALSE(checked->read.finished);
+  Service service(*library, ServiceOptions{"test", {}});
+  const auto range = service.file_state_of_time({}, UINT64_MAX, Access::everything(), stop_);
+  ASSERT_TRUE(range);
+  EXPECT_EQ(range->value("unreadable", ""), checked->unreadable);
   EXPECT_TRUE(library->executions({}, stop_)) << "a list needs no samples";
 }
 

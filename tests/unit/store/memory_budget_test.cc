@@ -1,4 +1,4 @@
-// Who writes a profile and who reads it have one budget: what is just within it is read, and what is just
+// The writer of a profile and its readers have one budget: what is just within it is read, and what is just
 // beyond it is not written, and said.
 #include "daemon/store/memory_budget.h"
 

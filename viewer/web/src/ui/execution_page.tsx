@@ -234,7 +234,7 @@ function NoSamples({ access, row }: { access: Access; row: Execution }) {
 
 function slicedText(base: Base, { part, state }: OnDemand, total: number, isFile: boolean): string {
   if (part) return `The ${count(part.table.time.length)} samples of ${duration(part.from)} to ${duration(part.to)} are here one by one, of ${count(total)}. Over other times they are added up in slices of ${duration(base.table!.slice)}.`;
-  const text = `${count(total)} samples, added up over slices of ${duration(base.table!.slice)}: a chosen time consists of whole slices. Threads are not told apart.`;
+  const text = `${count(total)} samples, added up over slices of ${duration(base.table!.slice)}: a chosen time consists of whole slices. They do not say which thread it was.`;
   if (isFile) return text;
   if (state === "loading") return `${text} Reading the samples of the chosen time…`;
   if (state === "failed") return `${text} The samples of the chosen time could not be read.`;

@@ -210,7 +210,7 @@ function FlameTip({ profile, view, node, change }: { profile: FunctionProfile; v
         {percent(total.share)} <span class="dim">({interval(total.low, total.high)})</span> · {amount(node.weight, view.unit)} · {Math.round(node.samples * 10) / 10} samples
       </div>
       {node.kind === "function" && <div class="dim">own code {percent(profile.share(node.self).share)}</div>}
-      {node.kind === "rest" && <div class="dim">The dearest functions are told apart; these are the others.</div>}
+      {node.kind === "rest" && <div class="dim">The dearest functions have boxes of their own; these are the others.</div>}
       {change && node.kind === "function" && <div>{changeText(change)}</div>}
     </>
   );
@@ -239,7 +239,7 @@ function changeColor(change: Change | undefined, most: number): string {
 }
 
 function changeText({ before, by, known, sure }: Change): string {
-  if (!known) return sure ? `${percent(before.high)} at most before: at least ${points(by)}` : "too small to be told apart before";
+  if (!known) return sure ? `${percent(before.high)} at most before: at least ${points(by)}` : "too small to be shown on its own before";
   return `${percent(before.share)} before: ${points(by)}${sure ? "" : ", no more than chance explains"}`;
 }
 

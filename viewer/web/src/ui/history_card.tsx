@@ -115,7 +115,7 @@ function HistoryTrust({ history, lines, unit }: { history: History; lines: Line[
       <Fact name="samples" value={count(whole.samples)} more={amount(whole.weight, unit)} bad={whole.samples < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples: fewer, if weights differ" />
       {whole.weight > 0 && whole.squares === null && <Fact name="intervals" value="not known" bad title={allDrawn(history) ? "An older version summed up some of this time. It did not count what intervals follow from" : "A share of the executions is sampled, and sums do not say how these differ"} />}
       <Fact name="executions" value={allDrawn(history) ? count(history.executions) : `${count(history.drawn!)} of ${count(history.executions)} sampled`} more={history.failed > 0 ? `${count(history.failed)} failed` : undefined} />
-      {losses && <Fact name="lost" value={lost > 0 ? `${count(lost)} samples` : "none"} bad={lost > 0.01 * whole.samples} title="Of the whole host in these hours: what was lost cannot be told apart by query" />}
+      {losses && <Fact name="lost" value={lost > 0 ? `${count(lost)} samples` : "none"} bad={lost > 0.01 * whole.samples} title="Of the whole host in these hours: which queries lost samples is not known" />}
       {losses && losses.late > 0 && <Fact name="late" value={count(losses.late)} bad />}
       <Damage file={history.file} />
     </aside>

@@ -7,7 +7,7 @@ export function RecordingCard({ profile }: { profile: Profile }) {
     <section class="card" id="card-about" aria-label="Recording">
       <header>
         <h2>How this was recorded</h2>
-        <span class="note">of the whole recording: losses cannot be told apart by execution</span>
+        <span class="note">of the whole recording: which executions lost samples is not known</span>
       </header>
       {recordingFacts(profile).map(({ title, facts }) => (
         <>

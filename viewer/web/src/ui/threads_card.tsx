@@ -157,7 +157,7 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
           <Canvas draw={draw} height={height} label="Threads over time; the table has the sums" {...handlers} />
         </div>
       </div>
-      {view.isPart && !chosen && <p class="dim small">Samples and their cost are of the whole view: sums over slices of time do not tell threads apart.</p>}
+      {view.isPart && !chosen && <p class="dim small">Samples and their cost are of the whole view: sums over slices of time do not say which thread it was.</p>}
       {view.isZoomed && isCut && <p class="dim small">Of a thread, the first {mostMarks.toLocaleString("en")} marks are shown here.</p>}
       <OffCpu view={view} rows={rows} />
       {rows.length > shown.length && <p class="dim small">{rows.length - shown.length} more threads are in the table.</p>}

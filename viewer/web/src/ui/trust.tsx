@@ -26,7 +26,7 @@ export function Trust({ view }: { view: PageView }) {
       <Share drawn={profile.drawn} unit={view.unit} />
       <Fact name="inferred" value={percent(part(totals.inferred).share)} title="Cost whose instruction's owner was inferred from its neighbours" />
       <Fact name="shared" value={percent(part(totals.shared).share)} title="Cost of code with several owners, split evenly" />
-      <Fact name="lost" value={lost > 0 ? percent(lost) : "none"} bad={lost > 0.01} title="Of the whole recording: what was lost cannot be told apart by execution" />
+      <Fact name="lost" value={lost > 0 ? percent(lost) : "none"} bad={lost > 0.01} title="Of the whole recording: which executions lost samples is not known" />
       {profile.accounting.late > 0 && <Fact name="late" value={count(profile.accounting.late)} bad />}
       {profile.accounting.throttled > 0 && <Fact name="throttled" value={`${count(profile.accounting.throttled)}×`} more={duration(profile.accounting.gap_ns)} bad />}
       <Damage file={profile.file} />
