@@ -8,9 +8,7 @@ MappedKind mapped_kind(std::string_view path) {
   if (path.empty()) return MappedKind::kNothing;
   if (path.starts_with("//") || path.starts_with("[anon")) return MappedKind::kAnonymous;
   if (path.starts_with("[vdso") || path.starts_with("[vsyscall")) return MappedKind::kFile;
-  const bool of_memory = !path.starts_with('/') || path.starts_with("/memfd:") ||
-                         path.starts_with("/dev/zero") || path.starts_with("/dev/shm/") ||
-                         path.starts_with("/anon_hugepage") || path.starts_with("/SYSV") ||
+  const bool of_memory = !path.starts_with('/') || is_memory_by_path(path) || path.starts_with("/dev/shm/") ||
                          path.ends_with(" (deleted)");
   return of_memory ? MappedKind::kMemory : MappedKind::kFile;
 }

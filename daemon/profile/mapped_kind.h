@@ -26,6 +26,14 @@ constexpr bool can_have_names(std::string_view path, std::string_view id) {
   return path.starts_with('/') || (path == kVdsoPath && !id.empty());
 }
 
+// Memory that the kernel shows by the path of a file which no disk has: shared by processes, System V's, of
+// huge pages, or a file in memory (memfd_create(2)). Compilers put code there. A program may lie in the last
+// one, too.
+constexpr bool is_memory_by_path(std::string_view path) {
+  return path.starts_with("/dev/zero") || path.starts_with("/memfd:") || path.starts_with("/anon_hugepage") ||
+         path.starts_with("/SYSV");
+}
+
 // Whether it ends generated code that was there before. Anonymous memory, and files made for code, do not:
 // the kernel merges anonymous neighbours and reports the whole range again, and a change of protection
 // reports single pages.

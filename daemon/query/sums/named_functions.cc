@@ -14,6 +14,7 @@ namespace tailor::query {
 namespace {
 
 constexpr const char* kNotStored = "the profile does not name it";
+constexpr const char* kAnonymous = "anonymous memory, no perf map";
 
 class Namer {
  public:
@@ -38,7 +39,7 @@ class Namer {
       case Kind::kUnknown:
         break;
     }
-    return {Function::Kind::kUnknown, "", "", "anonymous memory, no perf map"};
+    return {Function::Kind::kUnknown, "", "", kAnonymous};
   }
 
  private:
@@ -79,11 +80,19 @@ class Namer {
     if (!profile::can_have_names(file.path, file.build_id)) return out;
     NamedCode found = in_file_or_profile(file, offset);
     if (found.name.empty() && !out.name.empty()) return out;
+    if (found.name.empty() && is_generated(file, found.why))
+      return {Function::Kind::kUnknown, "", std::move(out.object), kAnonymous};
     out.name = std::move(found.name);
     out.why = replace_non_utf8(found.why);  // it may have the path
     out.source = std::move(found.source);
     out.begin = found.begin;
     return out;
+  }
+
+  // An id, or what the recording read of it, says that a program or a library is there.
+  bool is_generated(const CodeFile& file, const std::string& why) const {
+    return profile::is_memory_by_path(file.path) && file.build_id.empty() && why != kNoSymbol &&
+           why != kNoRoom && profile_.names().file_id(file.path).empty();
   }
 
   NamedCode in_file_or_profile(const CodeFile& file, std::uint64_t offset) {

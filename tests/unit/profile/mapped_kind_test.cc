@@ -24,6 +24,16 @@ TEST(MappedKind, OnlyFilesAndNothingEndCode) {
   EXPECT_FALSE(ends_code(MappedKind::kUnknown));
 }
 
+TEST(MappedKind, MemoryMayHaveThePathOfAFile) {
+  for (const char* path : {"/dev/zero (deleted)", "/memfd:vmem (deleted)", "/anon_hugepage (deleted)",
+                           "/SYSV00000000 (deleted)"}) {
+    EXPECT_TRUE(is_memory_by_path(path)) << path;
+    EXPECT_EQ(mapped_kind(path), MappedKind::kMemory) << path;
+  }
+  for (const char* path : {"", "//anon", "[heap]", "/tmp/a (deleted)", "/dev/shm/a", "/usr/lib/memfd:a.so"})
+    EXPECT_FALSE(is_memory_by_path(path)) << path;
+}
+
 TEST(MappedKind, FilesAndTheKernelsOwnCodeCanHaveNames) {
   EXPECT_TRUE(can_have_names("/usr/lib/a.so", ""));
   EXPECT_TRUE(can_have_names("[vdso]", "1122"));

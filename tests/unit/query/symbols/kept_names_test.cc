@@ -132,6 +132,34 @@ TEST_F(KeptNames, TwoStaticFunctionsOfOneNameAreTwoRows) {
   EXPECT_EQ(rows(without), (Rows{{{"[unknown]", "program", ""}, 400}})) << "the twin";
 }
 
+// PHP shares the memory of its compiler with its children, Erlang maps a file in memory twice. The remedy is
+// a perf map, and no package with debug symbols.
+TEST_F(KeptNames, CodeInMemoryThatHasAPathIsSaidToBeAnonymous) {
+  const auto reasons = [&](const std::string& path, const std::string& id, bool with_names) {
+    LoadOptions options;
+    options.functions = true;
+    const Profile profile = test::load(recorded(recording(), with_names,
+                                                [&](profile::ProfileSink& sink) {
+                                                  sink.on_mapping({kRan, 0, 0x10000, 0x1000, 0, path, id});
+                                                  give_samples(sink, {sample(0x10010)});
+                                                }),
+                                       options);
+    const auto report = function_report(profile, {});
+    EXPECT_TRUE(report.ok() && report->functions.size() == 1) << path;
+    return report.ok() && !report->functions.empty() ? report->functions[0].function : Function{};
+  };
+  for (const char* path : {"/dev/zero (deleted)", "/memfd:vmem (deleted)", "/SYSV00000000 (deleted)"}) {
+    for (const bool with_names : {false, true}) {
+      const Function shown = reasons(path, "", with_names);
+      EXPECT_EQ(shown.kind, Function::Kind::kUnknown) << path;
+      EXPECT_EQ(shown.why, "anonymous memory, no perf map") << path;
+    }
+  }
+  // The twins: a program in memory, which its id proves, and a file that was removed.
+  EXPECT_EQ(reasons("/memfd:program (deleted)", "3132333435363738", false).kind, Function::Kind::kUser);
+  EXPECT_EQ(reasons("/tmp/program (deleted)", "", false).kind, Function::Kind::kUser);
+}
+
 // Linux lets a path be any bytes.
 TEST_F(KeptNames, AFileIsOpenedAgainByAPathThatIsNoText) {
   const std::string one = path("caf\xE9"), other = path("caf\xEA"), shown = "caf\xEF\xBF\xBD";
