@@ -72,7 +72,7 @@ def execution_of(session):
 
 
 def is_in_nodes(daemon, execution, how):
-    settled(daemon)
+    settled(daemon, [execution], lambda row: row["samples"] > 0)
     report = daemon.report(execution)
     found = sum(each["samples"] for each in operators(report))
     check(at_least(found, report["samples"], 0.8), f"{how}: {found:.0f} of {report['samples']} samples are in nodes")
