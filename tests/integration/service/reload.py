@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
+from live_daemon import wait_for
 from tailor_env import BIN, Daemon, check, sampling_denied
 
 SPIN = "import time\nwhile True: pass"
@@ -19,12 +19,6 @@ with tempfile.TemporaryDirectory() as folder:
     with Daemon(options=["--config", config]) as daemon:
         def said():
             return daemon.said()
-
-        def wait_for(what, condition):
-            deadline = time.monotonic() + 60
-            while not condition() and time.monotonic() < deadline:
-                time.sleep(0.1)
-            check(condition(), what)
 
         def reload(text, *words):
             before = len(said())
