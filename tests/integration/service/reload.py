@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
         if reason := sampling_denied():
             print(f"not checked: rules for processes, because {reason}")
             sys.exit(0)
-        weft = subprocess.Popen([BIN / "weft", "--sf", "0.05", "--threads", "1", "--repeat", "100000", "--quiet", "--query", "tpch-6"],
+        weft = subprocess.Popen([BIN / "weft", "--sf", "0.05", "--threads", "1", "--repeat", "1000000000", "--quiet", "--query", "tpch-6"],
                                 env={**os.environ, **daemon.env})
         stranger = subprocess.Popen([sys.executable, "-c", SPIN])
         try:
