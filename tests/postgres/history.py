@@ -7,6 +7,7 @@ import json
 import os
 import time
 
+from life import is_measured
 from pg_server import Burnt, Server, Session, history_functions, measuring
 from tailor_env import Daemon, check, operators, sampling_denied, skip
 
@@ -123,6 +124,7 @@ def main():
             os.chmod(web, 0o777)
             server.sql(SETUP + history_functions())
             with Session(server) as session:
+                check(is_measured(daemon, session, "select burn(1, 5000000)"), "the daemon has begun to sample the session")
                 much, first = run_measured(session, MUCH)
                 little, second = run_measured(session, LITTLE)
                 of_command, third = run_measured(session, COMMAND)

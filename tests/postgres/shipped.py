@@ -9,6 +9,7 @@ import socket
 import tempfile
 
 from history import settled
+from life import is_measured
 from pg_server import Server, Session, measuring
 from tailor_env import Daemon, check, operators, sampling_denied, skip
 
@@ -149,6 +150,7 @@ def labels():
         server.who = ["-h", "127.0.0.1", "-U", "teller", "-d", "bank"]
         with Session(server) as session:
             session.sql("set application_name = 'night run'; set max_parallel_workers_per_gather = 0")
+            check(is_measured(daemon, session, f"{BUSY} true"), "the daemon has begun to sample the session")
             plain = execution_of(session, "select max(a) as biggest from t")
             query_id = query_id_of(session, "select max(a) as biggest%")
             traces = {flags: execution_of(session, f"select max(a) as biggest from t {TRACE.format(id=trace, flags=flags)}")
