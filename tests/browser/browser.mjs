@@ -78,6 +78,20 @@ export async function serve(bundle, answer = () => undefined) {
   return { url: `http://127.0.0.1:${server.address().port}/`, close: () => { server.closeAllConnections(); server.close(); } };
 }
 
+// Until what a page draws for its last change is on the screen.
+export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))));
+
+// Moves the mouse to a place until the page shows `selector`: what it reads meanwhile can move or draw anew what lies there.
+// `place`: of the element's box, as it is then.
+export async function hoverUntil(page, element, place, selector) {
+  for (let moved = 0; (await page.locator(selector).count()) === 0; moved++) {
+    if (moved === 600) throw new Error(`${selector} is not shown`);
+    const [x, y] = place(await element.boundingBox());
+    await page.mouse.move(x + (moved % 2), y);
+    await page.waitForTimeout(50);
+  }
+}
+
 // A page that remembers what went wrong in it.
 export async function open(browser, url, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });

@@ -179,6 +179,7 @@ test("the order of a table, and that it shows all rows, are part of the address"
   lines.forEach((line) => { if (line.kind === "instruction") Object.assign(line, { weight: 1e6 + line.line, share: line.line / 1e4 }); });
   const file = writeReport({ ...bundle, responses: many });
   const page = await open(browser, `${file.url}#/execution/all?tab=code&table=code`);
+  await page.waitForSelector("#card-code tbody tr");
   const rows = () => page.locator("#card-code tbody tr").count();
   expect((await rows()) === 300, `${await rows()} rows`);
   await page.locator("#card-code th:has-text('share') button").click();
@@ -186,6 +187,7 @@ test("the order of a table, and that it shows all rows, are part of the address"
   const wanted = await page.locator("#card-code tbody tr td:first-child").allTextContents();
   expect(wanted.length > 300 && wanted[0] === "700", `${wanted.length} rows, the first is line ${wanted[0]}`);
   const again = await open(browser, await addressOf(page));
+  await again.waitForSelector("#card-code tbody tr");
   expect((await again.locator("#card-code tbody tr td:first-child").allTextContents()).join() === wanted.join(), "the link shows another order");
   expect(again.wrong.length === 0, again.wrong.join("; "));
   await again.close();

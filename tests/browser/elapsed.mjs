@@ -1,5 +1,5 @@
 // How long things took: parts of the elapsed time as a flame graph and by pipeline, and how many threads worked at each moment.
-import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { addressOf, hoverUntil, launch, missing, open, serve, writeReport } from "./browser.mjs";
 import { expect, finish, plain, skip, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 
@@ -81,15 +81,12 @@ test("operator first asks for that order, a click zooms, and a line leads to its
   const canvas = page.locator("#card-flame canvas");
   await canvas.waitFor();
   await canvas.scrollIntoViewIfNeeded();
-  const at = async (part, row) => {
-    const box = await canvas.boundingBox();
-    return [box.x + box.width * part, box.y + 22 * row + 11];
-  };
-  await page.mouse.move(...(await at(0.9, 1)));
-  await page.waitForSelector(".tip:has-text('no thread worked')");
+  const at = (part, row) => (box) => [box.x + box.width * part, box.y + 22 * row + 11];
+  const click = async (part, row) => page.mouse.click(...at(part, row)(await canvas.boundingBox()));
+  await hoverUntil(page, canvas, at(0.9, 1), ".tip:has-text('no thread worked')");
   const tip = plain(await page.locator(".tip").textContent());
   expect(tip.includes("25.0 %") && tip.includes("500 ms") && !tip.includes("samples"), tip);
-  await page.mouse.click(...(await at(0.3, 1)));
+  await click(0.3, 1);
   await page.waitForSelector(".crumbs button:has-text('pipeline 3: probe lineitem')");
   await page.locator("#card-flame button:text-is('Operator first')").click();
   for (let wait = 0; server.asked.at(-1)[1].order !== "operator,pipeline,task,line"; wait++) {
@@ -98,7 +95,8 @@ test("operator first asks for that order, a click zooms, and a line leads to its
   }
   await canvas.waitFor();
   await canvas.scrollIntoViewIfNeeded();
-  await page.mouse.click(...(await at(0.3, 4)));
+  await hoverUntil(page, canvas, at(0.3, 4), ".tip .dim:text-is('line')");
+  await click(0.3, 4);
   await page.waitForFunction(() => /tab=code/.test(location.hash) && /line=50/.test(location.hash));
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();
@@ -144,10 +142,7 @@ function withWait() {
   for (const [column, value] of [["time_ns", 1.5e9], ["tid", 816], ["weight", 0.5e9], ["cell", samples.cells.length - 1]]) samples[column].push(value);
   return { ...bundle, responses };
 }
-const hover = async (page, part, up) => {
-  const box = await page.locator("#card-activity canvas").boundingBox();
-  await page.mouse.move(box.x + box.width * part, box.y + box.height - up);
-};
+const hover = (page, part, up, selector) => hoverUntil(page, page.locator("#card-activity canvas"), (box) => [box.x + box.width * part, box.y + box.height - up], selector);
 
 test("the lane of threads says how many worked and waited at each moment", async () => {
   const file = writeReport(withWait());
@@ -157,13 +152,12 @@ test("the lane of threads says how many worked and waited at each moment", async
   // 0.5 s of 0.7 s.
   expect(/^2 threads\s*on average 1\.\d work, 0\.7 wait$/.test(label), label);
   // The axis is 20 px high, the lane 44 px.
-  await hover(page, 0.5, 40);
-  await page.waitForSelector(".tip:has-text('1.00 wait off the CPU')");
+  await hover(page, 0.5, 40, ".tip:has-text('1.00 wait off the CPU')");
   expect((await text(page, ".tip")).includes("of 2 threads work"), await text(page, ".tip"));
-  await hover(page, 0.05, 40);
-  await page.waitForSelector(".tip:has-text('0.00 wait off the CPU')");
+  await hover(page, 0.05, 40, ".tip:has-text('0.00 wait off the CPU')");
   // Its place is below the other lanes, so these stay where they are.
-  await hover(page, 0.5, 20 + 44 + 10);
+  const box = await page.locator("#card-activity canvas").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + box.height - (20 + 44 + 10));
   await page.waitForFunction(() => !document.querySelector(".tip")?.textContent.includes("threads work"));
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();

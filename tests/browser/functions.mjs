@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { addressOf, drawn, launch, missing, open, serve, writeReport } from "./browser.mjs";
 import { expect, finish, near, plain, skip, test } from "./check.mjs";
 import { makeBundle } from "./fixture.mjs";
 import { functionsAnswer, planless, stacksOf } from "./functions_fixture.mjs";
@@ -73,8 +73,10 @@ const colorAt = (page, part, row) => page.locator("#card-functions canvas").eval
   return [...canvas.getContext("2d").getImageData(Math.floor(x * canvas.width), Math.floor((y * 22 + 4) * ratio), 1, 1).data].join();
 }, [part, row]);
 const clickFlame = async (page, part, row) => {
-  const box = await page.locator("#card-functions canvas").boundingBox();
-  await page.mouse.click(box.x + box.width * part, box.y + row * 22 + 11);
+  await drawn(page);
+  const canvas = page.locator("#card-functions canvas");
+  const { width } = await canvas.boundingBox();
+  await canvas.click({ position: { x: width * part, y: row * 22 + 11 } });
 };
 
 test("a click in the flame graph zooms, and chooses the function", async () => {
@@ -99,12 +101,12 @@ test("a search leaves bright what it finds, and nothing else", async () => {
   const report = writeReport(program(0.4));
   const page = await open(browser, report.url);
   await page.waitForSelector("#card-functions canvas");
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await drawn(page);
   const before = [await colorAt(page, 0.3, 3), await colorAt(page, 0.9, 3)];
   await page.keyboard.press("/");
   await page.keyboard.type("sort");
   await page.waitForSelector(".found");
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await drawn(page);
   const after = [await colorAt(page, 0.3, 3), await colorAt(page, 0.9, 3)];
   expect(before[0] !== after[0], "scan is as bright as before");
   expect(before[1] === after[1], "sort is not as bright as before");
@@ -247,7 +249,7 @@ test("another execution: width is now, colour is a change beyond chance", async 
   await page.locator("#card-functions select").selectOption(a);
   await page.waitForSelector("text=larger share");
   expect((await addressOf(page)).includes(`with=${a}`), await addressOf(page));
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await drawn(page);
   const [root, scan, sort] = [await colorAt(page, 0.3, 1), await colorAt(page, 0.3, 3), await colorAt(page, 0.9, 3)];
   const [red, , blue] = sort.split(",").map(Number);
   expect(red > blue + 60, `sort grew, and is drawn ${sort}`);

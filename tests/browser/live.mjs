@@ -16,7 +16,7 @@ for (const name of ["tailord", "tailor", "weft"]) if (!existsSync(join(bin, name
 const folder = mkdtempSync(join(tmpdir(), "tailor-live-"));
 const env = { ...process.env, NO_COLOR: "1", TAILOR_SOCKET: join(folder, "agent.sock"), TAILOR_CONTROL: join(folder, "control.sock"), TAILOR_STORE: join(folder, "store") };
 const run = (name, ...args) => execFileSync(join(bin, name), args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"], env });
-const weft = (query) => run("weft", "--sf", "0.01", "--threads", "2", "--repeat", "100", "--quiet", "--query", query);
+const weft = (query) => run("weft", "--sf", "0.01", "--threads", "2", "--repeat", "1000", "--quiet", "--query", query);
 run("weft", "load-tpch", "--sf", "0.01");
 
 const port = await new Promise((found) => {
@@ -65,7 +65,7 @@ test("executions appear while the page is open", async () => {
 });
 
 test("an execution has the numbers of tailor report", async () => {
-  const { executions } = JSON.parse(run("tailor", "list", "--json"));
+  const { executions } = JSON.parse(run("tailor", "list", "--json", "--limit", "10000"));
   const most = executions.filter((each) => each.plan_name === "tpch-6" && each.samples > 0).sort((a, b) => b.samples - a.samples);
   // These executions are short: the only sample of one may lie beside its plan, before the first pipeline.
   const reports = most.values().map((each) => [each, JSON.parse(run("tailor", "report", each.id, "--json"))]);

@@ -1,5 +1,5 @@
 // The page in a browser: one-file report from disk, brushing, links, keys, tables, both themes, axe; and from a server.
-import { addressOf, axeSource, launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { addressOf, axeSource, drawn, launch, missing, open, serve, writeReport } from "./browser.mjs";
 import { expect, finish, plain, skip, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 
@@ -103,7 +103,6 @@ test("the plan and the charts work by keyboard", async () => {
 
 // Of a canvas: pixels for each pixel of the page, across and down.
 const ratioOf = (page, selector) => page.locator(selector).evaluate((canvas) => [canvas.width / canvas.clientWidth, canvas.height / canvas.clientHeight]);
-const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))));
 
 test("a chart is as high as what it shows, on every screen", async () => {
   for (const deviceScaleFactor of [1, 2]) {
@@ -365,7 +364,7 @@ test("an empty, a broken and a foreign file say what is wrong", async () => {
   ]) {
     const file = writeReport(data);
     const page = await open(browser, file.url);
-    await page.locator(`.message.error:has-text("${wanted}")`).waitFor({ timeout: 5000 }).catch(() => { throw new Error(`${what}: nothing says "${wanted}"`); });
+    await page.locator(`.message.error:has-text("${wanted}")`).waitFor().catch(() => { throw new Error(`${what}: nothing says "${wanted}"`); });
     await page.close();
     file.remove();
   }

@@ -1,5 +1,5 @@
 // What the pages beside an execution's own show, and what a report file offers of them.
-import { addressOf, launch, missing, open, reportOf, serve, writeReport } from "./browser.mjs";
+import { addressOf, drawn, hoverUntil, launch, missing, open, reportOf, serve, writeReport } from "./browser.mjs";
 import { expect, finish, near, plain, skip, test } from "./check.mjs";
 import { makeBundle } from "./fixture.mjs";
 
@@ -161,16 +161,17 @@ test("the lane of a thread shows where it was off the CPU, and for what", async 
   const idle = writeReport({ ...bundle, responses });
   const twin = await open(browser, `${idle.url}#/execution/all?tab=threads`);
   await twin.locator("#card-threads canvas").waitFor();
+  await Promise.all([page, twin].map(drawn));
   // The two pictures differ where the thread waited, from 5 to 6 % of the time, and nowhere else.
   const pixels = (from) => from.locator("#card-threads canvas").evaluate((element) => [element.width, [...element.getContext("2d").getImageData(0, 0, element.width, element.height).data]]);
   const [[width, left], [, right]] = [await pixels(page), await pixels(twin)];
   const columns = left.flatMap((value, i) => (value === right[i] ? [] : [(Math.floor(i / 4) % width) / width]));
   expect(columns.length > 0, "the picture is the same without the wait");
   expect(columns.every((at) => at > 0.048 && at < 0.062), `they differ at ${Math.min(...columns)} to ${Math.max(...columns)} of the width`);
-  const box = await canvas.boundingBox();
-  await page.mouse.move(box.x + box.width * 0.055, box.y + 30);
-  await page.waitForSelector(".tip:has-text('off the CPU, for a lock')");
+  await page.bringToFront();
+  await hoverUntil(page, canvas, (box) => [box.x + box.width * 0.055, box.y + 30], ".tip:has-text('off the CPU, for a lock')");
   expect((await text(page, ".tip")).includes("21.0 ms"), await text(page, ".tip"));
+  const box = await canvas.boundingBox();
   await page.mouse.move(box.x + box.width * 0.5, box.y + 30);
   await page.waitForFunction(() => !document.querySelector(".tip")?.textContent.includes("off the CPU"));
   for (const each of [page, twin]) {
@@ -338,14 +339,13 @@ test("a day by the minute shows which query ran when", async () => {
     return [...canvas.getContext("2d").getImageData(Math.round(x * ratio), Math.round((row * 15 + 7) * ratio), 1, 1).data].slice(0, 3);
   }, [hour, minute]);
   await page.waitForFunction(() => document.querySelector("#card-day canvas").height > 200);
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await drawn(page);
   const light = (color) => color.reduce((sum, each) => sum + each, 0);
   const [half, whole, none] = [light(await cell(9, 0)), light(await cell(9, 1)), light(await cell(9, 2))];
   expect(whole < half && half < none, `${whole} ${half} ${none}`);
-  const box = await card.locator("canvas").boundingBox();
-  const point = (hour, minute) => [box.x + 46 + ((minute + 0.4) * (box.width - 46)) / 60, box.y + hour * 15 + 7];
-  await page.mouse.move(...point(9, 1));
-  await page.waitForSelector(".tip:has-text('09:01')");
+  const canvas = card.locator("canvas");
+  const point = (hour, minute) => (box) => [box.x + 46 + ((minute + 0.4) * (box.width - 46)) / 60, box.y + hour * 15 + 7];
+  await hoverUntil(page, canvas, point(9, 1), ".tip:has-text('09:01')");
   expect(/tpch-1.*1\.00 CPUs/.test(await text(page, ".tip")), await text(page, ".tip"));
   await card.locator("button:has-text('Table')").click();
   const nine = plain(await card.locator("tbody tr").nth(9).innerText());
@@ -353,8 +353,9 @@ test("a day by the minute shows which query ran when", async () => {
   await card.locator("select").selectOption({ label: "tpch-3" });
   await card.locator("tbody tr:has-text('30.0 s')").waitFor();
   await card.locator("button:has-text('Table')").click();
-  await card.locator("canvas").waitFor();
-  await page.mouse.click(...point(9, 0));
+  await canvas.waitFor();
+  await hoverUntil(page, canvas, point(9, 0), ".tip:has-text('09:00')");
+  await page.mouse.click(...point(9, 0)(await canvas.boundingBox()));
   await page.waitForFunction(() => location.hash.startsWith("#/fingerprint/9c1e"));
   const nineOClock = Date.parse("2025-12-04T09:00+01:00");
   expect((await addressOf(page)).endsWith(`from=${nineOClock}&to=${nineOClock + 60000}`), await addressOf(page));

@@ -1,6 +1,6 @@
 // Zoom in time, on a recorded profile: the wheel, keys and the mouse change what is in sight, every view is of that part, and
 // a dragged range has the sums that `tailor report` computes by itself.
-import { addressOf, launch, missing } from "./browser.mjs";
+import { addressOf, hoverUntil, launch, missing } from "./browser.mjs";
 import { expect, finish, plain, samplingDenied, skip, test } from "./check.mjs";
 import { ask, goTo, record, run, unbuilt, withServer } from "./recorded.mjs";
 import { Owners } from "../../viewer/web/src/model/owners.ts";
@@ -181,12 +181,11 @@ test("near enough, each sample is a box of its own, a double click shows one, an
   const [left, right] = await numbersOf(page, "left", "right");
   // In the middle of its time.
   const y = 104 + 23 * lane + 14;
-  await pointAt(page, (chosen.time - chosen.weight / 2 - left) / (right - left), y);
-  await page.waitForSelector(".tip:has-text('one sample')");
+  const place = (box) => [box.x + (box.width * (chosen.time - chosen.weight / 2 - left)) / (right - left), box.y + y];
+  await hoverUntil(page, canvasOf(page), place, ".tip:has-text('one sample')");
   const tip = plain(await page.locator(".tip").textContent());
   expect(tip.includes(`thread ${chosen.tid}`), tip);
-  const box = await canvasOf(page).boundingBox();
-  await page.mouse.dblclick(box.x + (box.width * (chosen.time - chosen.weight / 2 - left)) / (right - left), box.y + y);
+  await page.mouse.dblclick(...place(await canvasOf(page).boundingBox()));
   await sightWithin(page, 2.2 * chosen.weight);
   const [begin, end] = await numbersOf(page, "left", "right");
   expect(begin <= chosen.time && end >= chosen.time - chosen.weight, `${begin} to ${end} is not the sample at ${chosen.time}`);

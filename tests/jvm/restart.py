@@ -14,7 +14,7 @@ if reason := sampling_denied():
 
 def wait_for(daemon, wanted, what):
     """Reports until the methods have so many samples."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 150
     while time.monotonic() < deadline:
         done = subprocess.run([str(daemon.command[0]).replace("tailord", "tailor"), "report", "--json"], capture_output=True, text=True,
                               env={**os.environ, **daemon.env})

@@ -11,6 +11,7 @@ import tempfile
 
 from background import is_found
 from history import settled
+from life import is_measured
 from pg_server import Server, Session, history_functions, measuring
 from tailor_env import ROOT, Daemon, at_least, check, operators, sampling_denied, skip
 
@@ -71,8 +72,13 @@ def execution_of(session):
     return session.sql("select tailor_last_execution()")[0]
 
 
+def is_sampled(daemon, session, how):
+    """A daemon that is busy begins to sample a session after its first statements."""
+    check(is_measured(daemon, session, STATEMENT), f"{how}: the session is sampled")
+
+
 def is_in_nodes(daemon, execution, how):
-    settled(daemon)
+    settled(daemon, [execution], lambda row: row["samples"] > 0)
     report = daemon.report(execution)
     found = sum(each["samples"] for each in operators(report))
     check(at_least(found, report["samples"], 0.8), f"{how}: {found:.0f} of {report['samples']} samples are in nodes")
@@ -89,6 +95,7 @@ def each_way_to_load():
             with Session(server) as session:
                 if way.startswith("LOAD"):
                     session.sql(way)
+                is_sampled(daemon, session, way)
                 is_in_nodes(daemon, execution_of(session), way)
             if way.startswith("session"):
                 for_a_role(daemon, server)
@@ -97,6 +104,7 @@ def each_way_to_load():
 def for_a_role(daemon, server):
     server.sql("create role measured superuser login; alter role measured set session_preload_libraries = 'tailor_pg'")
     with Session(server, "-U", "measured") as session:
+        is_sampled(daemon, session, "ALTER ROLE")
         is_in_nodes(daemon, execution_of(session), "ALTER ROLE")
 
 
@@ -109,6 +117,7 @@ def each_setting():
             server.sql(SETUP + history_functions())
             with Session(server) as session:
                 have_their_defaults(session)
+                is_sampled(daemon, session, "by default")
                 for name, values in IN_A_SESSION.items():
                     for value, is_measured in values.items():
                         session.sql(f"set {name} = '{value}'")
@@ -143,6 +152,7 @@ def each_file():
                     Server(agent=measuring(daemon).socket, settings=MEASURED) as server:
                 server.sql(SETUP)
                 with Session(server) as session:
+                    is_sampled(daemon, session, where)
                     is_in_nodes(daemon, execution_of(session), where)
                 if "processes.sample" in text and not text.startswith("#"):
                     finds_kinds(daemon, server)

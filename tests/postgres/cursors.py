@@ -9,7 +9,8 @@ from pg_server import Listener, Server, Session
 from tailor_env import check
 
 CURSORS = 4000
-ROUNDS = 5
+# More where others on this host make both dearer. What they take only adds to a cost, so the least of the rounds counts.
+ROUNDS, MOST_ROUNDS = 5, 30
 MOST = 2.5  # times as much as without
 SETUP = """
 create table t as select i as a from generate_series(1, 20) i;
@@ -27,24 +28,30 @@ def cpu_ns(pid):
         return int(file.read().split()[0])
 
 
-def cost_of(session, pid, query):
-    """CPU time of FETCH and CLOSE: the least of some rounds. Since the first one, the plan has short runs, which send nothing."""
+def cost_of(session, query):
+    """CPU time of FETCH and CLOSE."""
+    pid = session.sql("select pg_backend_pid()")[0]
+    session.sql(f"begin; {block(f'open c for {query}')}")
+    before = cpu_ns(pid)
+    session.sql(f"{block('fetch c into x')}; {block('fetch c into x')}; {block('close c')}")
+    cost = cpu_ns(pid) - before
+    session.sql("commit")
+    return cost
+
+
+def least_costs(plain, measured, query):
+    """Of both sessions, which take turns: what the host does, it does to both. Since the first round, the plan has short runs, which
+    send nothing."""
     costs = []
-    for _ in range(ROUNDS):
-        session.sql(f"begin; {block(f'open c for {query}')}")
-        before = cpu_ns(pid)
-        session.sql(f"{block('fetch c into x')}; {block('fetch c into x')}; {block('close c')}")
-        costs.append(cpu_ns(pid) - before)
-        session.sql("commit")
-    return min(costs)
+    while len(costs) < ROUNDS or (len(costs) < MOST_ROUNDS and least[1] >= MOST * least[0]):
+        costs.append([cost_of(session, query) for session in (plain, measured)])
+        least = [min(of_session) for of_session in zip(*costs)]
+    return least
 
 
-def costs(server, enabled):
-    with Session(server) as session:
-        pid = session.sql("select pg_backend_pid()")[0]
-        session.sql(f"set tailor.enabled = {enabled}; set enable_mergejoin = off; set enable_nestloop = off")
-        check(any("Hash Join" in line for line in session.sql(f"explain {QUERIES['join']}")), "the join is a Hash Join")
-        return {name: cost_of(session, pid, query) for name, query in QUERIES.items()}
+def prepare(session, enabled):
+    session.sql(f"set tailor.enabled = {enabled}; set enable_mergejoin = off; set enable_nestloop = off")
+    check(any("Hash Join" in line for line in session.sql(f"explain {QUERIES['join']}")), "the join is a Hash Join")
 
 
 def main():
@@ -52,10 +59,13 @@ def main():
         Listener(server.agent)
         os.chmod(server.agent, 0o777)
         server.sql(SETUP)
-        plain, measured = costs(server, "off"), costs(server, "on")
-        for name, cost in measured.items():
-            check(cost < MOST * plain[name], f"{CURSORS} cursors of a {name}: {cost / 1e6:.0f} ms with the extension, "
-                  f"{plain[name] / 1e6:.0f} ms without")
+        with Session(server) as plain, Session(server) as measured:
+            prepare(plain, "off")
+            prepare(measured, "on")
+            for name, query in QUERIES.items():
+                without, cost = least_costs(plain, measured, query)
+                check(cost < MOST * without, f"{CURSORS} cursors of a {name}: {cost / 1e6:.0f} ms with the extension, "
+                      f"{without / 1e6:.0f} ms without")
 
 
 if __name__ == "__main__":

@@ -245,7 +245,7 @@ class Server:
     def sql(self, text, fails=False):
         """What a session prints that runs `text`. An error ends the test, unless `fails`."""
         done = subprocess.run(self.psql("-v", f"ON_ERROR_STOP={0 if fails else 1}"), input=text, capture_output=True,
-                              text=True, timeout=200, check=False, cwd="/", env={**os.environ, "PGAPPNAME": "test"})
+                              text=True, timeout=500, check=False, cwd="/", env={**os.environ, "PGAPPNAME": "test"})
         if done.returncode != 0 and not fails:
             check(False, f"psql: {text[:300]}\n{done.stderr[-2000:]}")
         return done.stdout

@@ -39,7 +39,7 @@ CONFLICTS = [
 def psql(server, text):
     """All that psql says of `text`, each line with the statement that it answers before it."""
     done = subprocess.run([*server.psql("-a", "-v", f"folder={server.folder}")], input=text, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=200, check=False, cwd="/")
+                          stderr=subprocess.STDOUT, text=True, timeout=500, check=False, cwd="/")
     check(done.returncode == 0, f"psql ran to its end ({server.settings['shared_preload_libraries'] or 'no extension'})"
           + ("" if done.returncode == 0 else ": " + done.stdout[-2000:]))
     return done.stdout
@@ -57,7 +57,7 @@ def in_conflict(server):
             one.sql(f"begin; {first}")
             other.psql.stdin.write(f"begin; {second};\n")
             other.psql.stdin.flush()
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 120
             while not waits(server) and time.monotonic() < deadline:
                 time.sleep(0.01)
             one.sql("commit")

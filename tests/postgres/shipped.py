@@ -4,12 +4,12 @@ Each way to write a literal has a word of its own, which is looked for in every 
 answers. tailord keeps literals here, so that what is looked at is the extension alone. The twin tells the full text: there each
 word must be found, or the search could not fail.
 """
-import json
 import pathlib
 import socket
 import tempfile
-import time
 
+from history import settled
+from life import is_measured
 from pg_server import Server, Session, measuring
 from tailor_env import Daemon, check, operators, sampling_denied, skip
 
@@ -65,17 +65,6 @@ def statements(major):
     return {word: text.replace("{busy}", BUSY) for word, text in canaries.items()}
 
 
-def settle(daemon):
-    """Until the daemon has all executions."""
-    last = None
-    for _ in range(40):
-        time.sleep(0.5)
-        now = daemon.tailor("list", "--json", "--limit", "1000")
-        if now == last:
-            return
-        last = now
-
-
 def places_of(words, daemon, folder):
     """{word: where it is found}"""
     texts = {f"answer {' '.join(question[:1])} {question[-1]}": daemon.tailor(*(part.format(folder=folder) for part in question)).encode()
@@ -98,7 +87,8 @@ def shipped(setting):
         with Session(server) as session:
             for text in said.values():
                 session.sql(text)
-        settle(daemon)
+            last = execution_of(session, "select max(a) as after_all from t")
+        settled(daemon, [last])
         found, texts = places_of(said, daemon, folder)
         check(len(texts["journal"]) > 0 and any(name.startswith("answer") and b"Seq Scan" in text for name, text in texts.items()),
               f"{setting}: there are a journal and answers")
@@ -143,12 +133,6 @@ set max_parallel_workers_per_gather = 2; set parallel_leader_participation = off
 """
 
 
-def listed(daemon):
-    """{execution: its row in `tailor list`}"""
-    settle(daemon)
-    return {row["id"]: row for row in json.loads(daemon.tailor("list", "--json", "--limit", "1000"))["executions"]}
-
-
 def execution_of(session, statement):
     session.sql(statement)
     return session.sql("select tailor_last_execution()")[0]
@@ -166,15 +150,16 @@ def labels():
         server.who = ["-h", "127.0.0.1", "-U", "teller", "-d", "bank"]
         with Session(server) as session:
             session.sql("set application_name = 'night run'; set max_parallel_workers_per_gather = 0")
+            check(is_measured(daemon, session, f"{BUSY} true"), "the daemon has begun to sample the session")
             plain = execution_of(session, "select max(a) as biggest from t")
             query_id = query_id_of(session, "select max(a) as biggest%")
             traces = {flags: execution_of(session, f"select max(a) as biggest from t {TRACE.format(id=trace, flags=flags)}")
                       for trace, flags in ((KEPT, "01"), (LOST, "00"))}
             pair = [execution_of(session, statement) for statement in PAIR]
-            keyed = execution_of(session, "set enable_seqscan = off; select burn(a, 200000) from t order by a desc limit 5")
+            keyed = execution_of(session, "set enable_seqscan = off; select burn(a, 4000000) from t order by a desc limit 5")
             session.sql(PARALLEL)
             leader = execution_of(session, "select sum(burn(a, 1000000)) from t")
-        rows = listed(daemon)
+        rows = settled(daemon, [plain, *traces.values(), *pair, keyed, leader], lambda row: row["id"] != keyed or row["samples"] > 0)
         kinds = {each["name"]: each["kind"] for each in operators(daemon.report(keyed))}
         of_workers = {each["name"]: each["samples"] for each in operators(daemon.report(leader))}
     backward = [kind for name, kind in kinds.items() if " Backward " in name]

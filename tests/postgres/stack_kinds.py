@@ -119,9 +119,9 @@ def sampled(work, settings, preload="tailor_pg,tailor_pg_probe", statements=tupl
         with Daemon(frequency=3989, options=["--config", config.name]) as daemon, \
                 Server(agent=measuring(daemon).socket, settings=settings, preload=preload, functions="", **options) as server:
             server.sql(SETUP)
-            # A backend that does not register is found within five seconds.
+            # A backend that does not register is found within five seconds, and on a busy host later.
             script = ["set max_parallel_workers_per_gather = 0; select 'backend ' || pg_backend_pid();",
-                      "" if preload else "select pg_sleep(6);"]
+                      "" if preload else "select pg_sleep(15);"]
             for _ in range(work):
                 script += [f"begin; {statement}; rollback;" for statement in statements]
             said = server.sql("\n".join(script))

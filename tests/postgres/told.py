@@ -108,6 +108,7 @@ class Told(Listener):
     def __init__(self, path):
         self.lock = threading.Lock()
         self.executions = []
+        self.marks = 0
         super().__init__(path)
 
     def drain(self, connection):
@@ -146,15 +147,21 @@ class Told(Listener):
                     handles[ended[1][0]].ended = True
 
     def of(self, session, work):
-        """The session's executions of what `work` does in it, as soon as all are told: its messages come in order."""
-        before = len(self.executions)
+        """The session's executions of what `work` does in it, as soon as all are told: its messages come in order. So a mark before it
+        shows that what the session did until then is told, too."""
+        first = self.mark(session)
         work()
-        mark = f"mark_{before}"
-        session.sql(f"set application_name = '{mark}'; select 1; set application_name = 'psql'")
-        last = self.first(lambda execution: execution.labels["application"] == mark and execution.ended, f"of {mark}")
+        last = self.mark(session)
         with self.lock:
-            since = self.executions[before:self.executions.index(last)]
+            since = self.executions[self.executions.index(first) + 1:self.executions.index(last)]
         return [execution for execution in since if execution.backend == last.backend]
+
+    def mark(self, session):
+        """An execution of the session that is known by its name, once it is told."""
+        self.marks += 1
+        mark = f"mark_{self.marks}"
+        session.sql(f"set application_name = '{mark}'; select 1; set application_name = 'psql'")
+        return self.first(lambda execution: execution.labels["application"] == mark and execution.ended, f"of {mark}")
 
     def first(self, is_it, what):
         """The first execution that is it, as soon as one is."""

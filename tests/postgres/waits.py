@@ -78,7 +78,7 @@ def for_a_lock(daemon, server, session, what, hold, statement, node, event):
         begin = time.monotonic()
         session.psql.stdin.write(f"{statement};\n")
         session.psql.stdin.flush()
-        while not blocked(server) and time.monotonic() < begin + 30:
+        while not blocked(server) and time.monotonic() < begin + 120:
             time.sleep(0.01)
         seen = time.monotonic()
         time.sleep(HELD)

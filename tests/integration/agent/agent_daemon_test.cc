@@ -160,11 +160,11 @@ TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {
   options.engine_name = "survivor";
   options.socket_path = server_.path().c_str();
   ASSERT_EQ(tailor_agent_start(&options), 0);
-  ASSERT_TRUE(tailor_agent_barrier(5000));
+  ASSERT_TRUE(tailor_agent_barrier(60'000));
   std::uint64_t execution = tailor_execution_begin(1, nullptr, 0);
   tailor_mark_execution_begin(execution, 1);
   std::uint32_t component = tailor_component_declare("parse");
-  ASSERT_TRUE(tailor_agent_barrier(5000));
+  ASSERT_TRUE(tailor_agent_barrier(60'000));
   ::kill(first, SIGKILL);
   ::waitpid(first, nullptr, 0);
   for (unsigned i = 0; i < 100; ++i) tailor_mark_iteration(component, i);
@@ -207,7 +207,7 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
     tailor_agent_get_counters(&counters);
     bool counted = dropped > 100 && counters.messages_dropped == dropped;
     full.reach();
-    bool reached = tailor_agent_barrier(20'000);
+    bool reached = tailor_agent_barrier(60'000);
     tailor_agent_stop(1000);
     ::_exit(counted && reached ? 0 : counted ? 3 : 2);
   }
@@ -227,7 +227,7 @@ TEST_F(AgentDaemonTest, WhatAProcessTakesAlongIsCounted) {
   pid_t child = ::fork();
   if (child == 0) {
     if (tailor_agent_start(&options) != 0) ::_exit(1);
-    if (!tailor_agent_barrier(20'000)) ::_exit(2);
+    if (!tailor_agent_barrier(60'000)) ::_exit(2);
     const std::string name(1000, 'n');
     const tailor_label label{"query", name.c_str()};
     tailor_agent_counters counters{sizeof(counters)};
@@ -265,11 +265,11 @@ TEST_F(AgentDaemonTest, LabelsThatComeAgainAreSentOnce) {
   options.queue_bytes = 4 << 20;
   const pid_t child = ::fork();
   if (child == 0) {
-    if (tailor_agent_start(&options) != 0 || !tailor_agent_barrier(20'000)) ::_exit(1);
+    if (tailor_agent_start(&options) != 0 || !tailor_agent_barrier(60'000)) ::_exit(1);
     const tailor_label labels[] = {{"user", "ada"}, {"query", text.c_str()}};
     for (std::size_t i = 0; i < kExecutions; ++i)
       tailor_execution_end(tailor_execution_begin(1, labels, 2), 0, nullptr);
-    if (!tailor_agent_barrier(20'000)) ::_exit(2);
+    if (!tailor_agent_barrier(60'000)) ::_exit(2);
     tailor_agent_counters counters{sizeof(counters)};
     tailor_agent_get_counters(&counters);
     tailor_agent_stop(1000);
@@ -310,7 +310,7 @@ TEST_F(AgentDaemonTest, ABarrierWaitsForRoomInTheQueue) {
     fill([&] { tailor_execution_begin(1, &label, 1); });
     fill([] { tailor_execution_end(1, 0, nullptr); });
     full.reach();
-    bool reached = tailor_agent_barrier(20'000);
+    bool reached = tailor_agent_barrier(60'000);
     tailor_agent_stop(1000);
     ::_exit(reached ? 0 : 2);
   }

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   int error = start(&options);
   stage = 1;
   while (stage < 2) std::this_thread::yield();
-  int reached = barrier(5000);
+  int reached = barrier(60'000);
   ::dlclose(library);
   stage = 3;
   worker.join();

@@ -78,7 +78,7 @@ int threads(int count) {
   tailor_agent_get_counters(&counters);
   std::printf("%llu\n", static_cast<unsigned long long>(counters.log_records));
   std::fflush(stdout);
-  return tailor_agent_barrier(5000) ? 0 : 1;
+  return tailor_agent_barrier(60'000) ? 0 : 1;
 }
 
 int fork(const tailor_agent_options& options) {
@@ -87,21 +87,21 @@ int fork(const tailor_agent_options& options) {
   if (child == 0) {
     bool fine = tailor_agent_start(&options) == 0;
     run_query(100);
-    fine = fine && tailor_agent_barrier(5000);
+    fine = fine && tailor_agent_barrier(60'000);
     tailor_agent_stop(1000);
     ::_exit(fine ? 0 : 1);
   }
   run_query(100);
   int status = 0;
   ::waitpid(child, &status, 0);
-  bool fine = tailor_agent_barrier(5000) && status == 0;
+  bool fine = tailor_agent_barrier(60'000) && status == 0;
   tailor_agent_stop(1000);
   return fine ? 0 : 1;
 }
 
 int once() {
   run_query(100);
-  bool fine = tailor_agent_barrier(5000);
+  bool fine = tailor_agent_barrier(60'000);
   tailor_agent_stop(1000);
   return fine ? 0 : 1;
 }

@@ -154,7 +154,7 @@ TEST_F(HardHosts, NothingIsWrittenToDescriptorsTheHostUsesAgain) {
     if (child == 0) {
       bool started = start(server_.path(), flags) == 0;
       tailor_thread_register("main");
-      for (int i = 0; i < 100 && !tailor_agent_connected(); ++i) {
+      for (int i = 0; i < 6'000 && !tailor_agent_connected(); ++i) {
         tailor_agent_pump();
         ::usleep(10'000);
       }

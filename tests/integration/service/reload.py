@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
+from live_daemon import wait_for
 from tailor_env import BIN, Daemon, check, sampling_denied
 
 SPIN = "import time\nwhile True: pass"
@@ -19,12 +19,6 @@ with tempfile.TemporaryDirectory() as folder:
     with Daemon(options=["--config", config]) as daemon:
         def said():
             return daemon.said()
-
-        def wait_for(what, condition):
-            deadline = time.monotonic() + 60
-            while not condition() and time.monotonic() < deadline:
-                time.sleep(0.1)
-            check(condition(), what)
 
         def reload(text, *words):
             before = len(said())
@@ -52,7 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
         if reason := sampling_denied():
             print(f"not checked: rules for processes, because {reason}")
             sys.exit(0)
-        weft = subprocess.Popen([BIN / "weft", "--sf", "0.05", "--threads", "1", "--repeat", "100000", "--quiet", "--query", "tpch-6"],
+        weft = subprocess.Popen([BIN / "weft", "--sf", "0.05", "--threads", "1", "--repeat", "1000000000", "--quiet", "--query", "tpch-6"],
                                 env={**os.environ, **daemon.env})
         stranger = subprocess.Popen([sys.executable, "-c", SPIN])
         try:

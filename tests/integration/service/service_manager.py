@@ -92,7 +92,7 @@ with tempfile.TemporaryDirectory() as folder:
 with tempfile.TemporaryDirectory() as folder:
     manager = Manager(folder)
     listener = high(manager.listen())
-    engine = subprocess.Popen([BIN / "weft", "--sf", "0.01", "--repeat", "100000", "--quiet", "--tpch", "6"], env={**os.environ, **manager.env})
+    engine = subprocess.Popen([BIN / "weft", "--sf", "0.01", "--repeat", "1000000000", "--quiet", "--tpch", "6"], env={**os.environ, **manager.env})
     try:
         for _ in range(2):
             process = manager.start([listener])

@@ -64,7 +64,7 @@ void FakeDaemon::stop_listening() {
 }
 
 v1::Hello FakeDaemon::accept(bool answer) {
-  if (!readable(listener_.get(), 8000)) {
+  if (!readable(listener_.get(), 60'000)) {
     ADD_FAILURE() << "nobody connects";
     return {};
   }

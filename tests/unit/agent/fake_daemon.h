@@ -26,7 +26,7 @@ class FakeDaemon {
   // Waits for a connection and its Hello, which it answers unless told not to.
   v1::Hello accept(bool answer = true);
   // The next message; nothing (body_case 0) after `timeout_ms` or at the end of the connection.
-  Received next(int timeout_ms = 2000);
+  Received next(int timeout_ms = 60'000);
   // Receives until a message of this kind has come.
   Received until(v1::AgentMessage::BodyCase body);
   void send(const v1::DaemonMessage& message);

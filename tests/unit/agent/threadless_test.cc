@@ -184,7 +184,7 @@ TEST_F(ThreadlessTest, BarrierPumps) {
   connect();
   EXPECT_EQ(tailor_agent_barrier(10), 0);
   daemon_.acknowledge_barrier(daemon_.until(Body::kBarrier).message.barrier().sequence() + 1);
-  EXPECT_EQ(tailor_agent_barrier(2000), 1);
+  EXPECT_EQ(tailor_agent_barrier(60'000), 1);
 }
 
 TEST_F(ThreadlessTest, AChildOfAForkHasNoneUnlessAsked) {
@@ -232,7 +232,7 @@ TEST_F(ThreadlessTest, AreasSurviveAForkWhereTheHostAsksForIt) {
     *slot = 77;
     std::uint64_t own = tailor_execution_begin(plan.id, nullptr, 0);
     tailor_mark_execution_begin(own, plan.id);
-    for (int i = 0; i < 200 && tailor_agent_pump() >= 0 && !tailor_agent_connected(); ++i) ::usleep(10'000);
+    for (int i = 0; i < 6'000 && tailor_agent_pump() >= 0 && !tailor_agent_connected(); ++i) ::usleep(10'000);
     same = same && tailor_agent_connected();
     tailor_agent_stop(1000);
     ::_exit(same ? 0 : 1);

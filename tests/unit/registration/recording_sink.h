@@ -118,7 +118,7 @@ class TestServer {
     server_.reset();
   }
   // Polls until `done` or some seconds have passed.
-  bool until(const std::function<bool()>& done, int seconds = 30) {
+  bool until(const std::function<bool()>& done, int seconds = 100) {
     auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     while (!done()) {
       if (std::chrono::steady_clock::now() >= deadline) return false;

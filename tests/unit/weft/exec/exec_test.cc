@@ -158,7 +158,7 @@ TEST_F(WeftExec, TiersGiveOneAnswer) {
   ASSERT_NE(query, nullptr);
   WorkerPool pool(2);
   std::set<std::string> answers;
-  for (int run = 0; run < 2000 && (run < 20 || query->code().level() == jit::OptLevel::kO0); ++run) {
+  for (int run = 0; run < 24'000 && (run < 20 || query->code().level() == jit::OptLevel::kO0); ++run) {
     auto outcome = execute(*query, pool, {});
     ASSERT_TRUE(outcome.ok());
     answers.insert(plain_text(outcome->result.at(0, 0)));
