@@ -4,6 +4,7 @@ the phases of CREATE INDEX.
 Each statement spends most of its time in one phase, or a known part of it. The rules without that phase are the twin: no sample may be in
 it.
 """
+import itertools
 import pathlib
 import tempfile
 
@@ -35,13 +36,19 @@ CASES = [
 ]
 
 
+def samples_for(part):
+    """So many samples that none in the phase cannot be chance."""
+    return next(count for count in itertools.count(ENOUGH, 100) if not at_least(0, count, part))
+
+
 def has_it(daemon, server, folder, phase, part, work):
+    enough = samples_for(part)
     with Session(server) as session:
         session.sql("set max_parallel_workers_per_gather = 0; set max_parallel_maintenance_workers = 0")
         pid = session.sql("select pg_backend_pid()")[0]
-        rows, samples = worked(daemon, session, pid, work)
+        rows, samples = worked(daemon, session, pid, work, enough)
     found = rows.get(phase, 0)
-    check(samples >= ENOUGH and at_least(found, samples, part), f"{found} of {samples} samples are in the phase {phase}: {rows}")
+    check(samples >= enough and at_least(found, samples, part), f"{found} of {samples} samples are in the phase {phase}: {rows}")
     twin, _ = phases(daemon, pid, without_phase(folder, phase))
     check(twin.get(phase, 0) == 0, f"without it in the rules they are not: {twin}")
 

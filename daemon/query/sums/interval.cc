@@ -18,7 +18,8 @@ Interval wilson(double share, double samples) {
   const double middle = (share + kZ * kZ / (2 * samples)) / scale;
   const double half =
       kZ / scale * std::sqrt(share * (1 - share) / samples + kZ * kZ / (4 * samples * samples));
-  return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
+  // The share lies within; what is rounded may say otherwise.
+  return {std::clamp(middle - half, 0.0, share), std::clamp(middle + half, share, 1.0)};
 }
 
 double student95(double degrees) {
