@@ -22,6 +22,7 @@ class InheritedCodeSink : public test::CollectingSink {
   void on_code(ProcessId process, TimeNs time, const v1::CodeObject& code) override {
     timelines.on_code(process, time, code.id(), code.base(), code.code().size());
   }
+  void on_mapping(const profile::MappingRecord& mapping) override { timelines.on_mapping(mapping); }
   std::map<ProcessId, int> told;
   query::CodeTimelines timelines;
 };
