@@ -17,6 +17,7 @@ class Accounts {
 
   // Rings hold samples of processes that nobody asked for, from now on.
   void expect_others() { of_others_too_ = true; }
+  bool expects_others() const { return of_others_too_; }
   // The process that had the number at that time. NULL: none of ours.
   ProcessEntry* owner(std::int32_t pid, TimeNs time) {
     ProcessEntry* entry = table_.at(pid, time);

@@ -47,6 +47,7 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   entry.record.cgroup = process.cgroup;
   if (!process.rules.empty()) entry.record.rules = process.rules;
   entry.record_changed = true;
+  if (!accounts_.expects_others()) entry.begin_own_records();
   mappings_.seen(entry, process, now_);
   if (process.agent_thread == 0) return;
   entry.state.set_agent_thread(process.agent_thread);

@@ -33,29 +33,24 @@ void ProcessLives::named(const capture::Batch& batch, const capture::Event& even
   sink_.on_thread(entry->id(), event.tid, name);
 }
 
-// The child may be known already: its agent speaks through a socket, which is faster than a ring.
+// The child may be known already: its agent speaks through a socket, which is faster than a ring. One of
+// which only the number is known, and which has ended by then, had the number before it.
 void ProcessLives::forked(const capture::Event& event) {
   ProcessEntry* newest = table_.at(event.pid, kTimeMax);
-  if (newest != nullptr && !newest->was_there_before(event.time)) {
-    newest->since = std::min(newest->since, event.time);
-    start_on_behalf(event, *newest);
-    const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
-    const bool looked_at = newest->mappings != 0;
-    if (parent != nullptr && parent != newest && !looked_at)
-      newest->state.generated() = parent->state.generated();
-    return;
-  }
-  ProcessEntry* child = table_.add_unnamed(event.pid, event.time);
+  const bool another = newest == nullptr || newest->was_there_before(event.time) ||
+                       (newest->id().start == 0 && newest->ended <= event.time);
+  ProcessEntry* child = another ? table_.add_unnamed(event.pid, event.time) : newest;
+  if (!another) child->since = std::min(child->since, event.time);
   ProcessEntry* parent = table_.at(event.parent_pid, event.time);
-  if (child == nullptr || parent == nullptr) return;
-  child->record.comm = parent->record.comm;
-  child->state.memory() = parent->state.memory();
-  child->state.generated() = parent->state.generated();
-  child->files = parent->files;
+  if (child == nullptr || parent == nullptr || parent == child) return;
+  // A look at it knows better.
+  if (child->mappings == 0) child->state.generated() = parent->state.generated();
+  if (another) {
+    child->record.comm = parent->record.comm;
+    child->state.memory() = parent->state.memory();
+  }
   start_on_behalf(event, *child);
-  child->record.parent = parent->id();
-  child->record.forked = event.time;
-  child->untold_parents.forked_off(parent->record, event.time, parent->untold_parents);
+  child->forked_off(*parent, event.time);
 }
 
 // A loader that an engine starts is work of the component that started it, and so is what that one starts.

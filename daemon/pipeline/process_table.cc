@@ -33,6 +33,36 @@ ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& lim
   accounting.process = id;
 }
 
+void ProcessEntry::forked_off(ProcessEntry& parent, TimeNs time) {
+  if (own_records) return;
+  record.parent = parent.id();
+  record.forked = time;
+  record_changed = true;
+  untold_parents.forked_off(parent.record, time, parent.untold_parents);
+  // A look at it knows better.
+  if (mappings == 0) files = parent.files;
+}
+
+// Where nothing was told of its own code, all that it has is its parent's.
+void ProcessEntry::take_over(const ProcessEntry& unnamed) {
+  state.generated() = unnamed.state.generated();
+  if (unnamed.mappings != 0) return;
+  record.parent = unnamed.record.parent;
+  record.forked = unnamed.record.forked;
+  untold_parents.take_line(unnamed.untold_parents);
+  files = unnamed.files;
+}
+
+void ProcessEntry::begin_own_records() {
+  own_records = true;
+  if (record.parent == ProcessId{}) return;
+  record.parent = {};
+  record.forked = 0;
+  record_changed = true;
+  untold_parents.forget_line();
+  if (mappings == 0) files.clear();
+}
+
 // Each agent counts from 0. One that connects again goes on, and sends now what it had ready.
 void ProcessEntry::begin_counts() {
   if (counting_instance != agent_instance) {
@@ -55,7 +85,7 @@ ProcessEntry& ProcessTable::get(ProcessId id, TimeNs since) {
     from = last.since;
     last.ended = last.since;  // what it was given so far stays with it
     ProcessEntry& same = insert(id, from);
-    same.state.generated() = last.state.generated();
+    same.take_over(last);
     return same;
   } else {
     last.ended = since;

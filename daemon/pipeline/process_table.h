@@ -50,6 +50,13 @@ struct ProcessEntry {
            (record.registered != kTimeMin && record.registered < time);
   }
 
+  // It has what `parent` had at `time`, but where it may have executed a program that no record told of.
+  void forked_off(ProcessEntry& parent, TimeNs time);
+  // It is the process of which so far only the number was known.
+  void take_over(const ProcessEntry& unnamed);
+  // Its own events were opened. What it did between its fork and that moment is in no ring.
+  void begin_own_records();
+
   // The agent of `agent_instance` counts what it dropped and did not send from now on, or goes on to.
   void begin_counts();
 
@@ -91,6 +98,7 @@ struct ProcessEntry {
   std::size_t foreign_code_bytes = 0;  // ... and bytes of those that there was no room for
   TimeNs first_mapping = kTimeMin, last_mapping = kTimeMin;  // of those that the kernel told
   TimeNs last_area = kTimeMin;                               // the same of all memory
+  bool own_records = false;                                  // what it did before they began was not recorded
   bool looked_first = false;      // nothing else is known of what it had mapped before
   bool look_goes_on = false;      // more of what was seen there is to be told
   TimeNs looked_at = kTimeMin;    // when the last look at all that it has mapped was begun

@@ -23,6 +23,11 @@ class UntoldParents {
   // profile is told without this, and so are those it was forked off.
   void forked_off(const profile::ProcessRecord& parent, TimeNs time, UntoldParents& of_parent);
 
+  // The process is that of `other`, under another identity.
+  void take_line(const UntoldParents& other) { line_ = other.line_; }
+  // Nobody knows any more whom it was forked off.
+  void forget_line() { line_.clear(); }
+
   // The process itself is told next: before it those that were not told yet, the oldest first.
   void tell(profile::ProfileSink& sink);
 

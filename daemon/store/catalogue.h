@@ -60,8 +60,9 @@ struct ExecutionRow {
 // The error of executions whose recorder was killed.
 inline constexpr const char* kDaemonEnded = "daemon ended";
 
-// Those of a process's cgroup have its path as their name. Programs of before write none, and look for none.
-enum class EntryKind : int { kProcess = 1, kPlan = 2, kCode = 3, kCgroup = 4 };
+// Those of a process's cgroup have its path as their name, and those of its parent the two numbers of that.
+// Programs of before write neither, and look for neither.
+enum class EntryKind : int { kProcess = 1, kPlan = 2, kCode = 3, kCgroup = 4, kParent = 5 };
 
 struct EntryKey {
   ProcessId process;
@@ -72,6 +73,8 @@ struct EntryKey {
 
 // What an entry of a process is named in the catalogue: both of its names.
 std::string process_entry_name(const profile::ProcessRecord& process);
+// What an entry of a process's parent is named.
+std::string parent_entry_name(ProcessId parent);
 
 // What the catalogue holds of the executions and the names of one user's processes. The bytes are an
 // estimate, which is about what they take on disk.
@@ -200,6 +203,11 @@ class Catalogue {
                            const std::function<void(const profile::ExecutionRecord&)>& visit) const;
   // All dictionary segments that hold something under `key`.
   Result<std::vector<std::uint64_t>> segments_of(RecordingNumber recording, const EntryKey& key) const;
+  // Those that hold the process's record, what it has mapped, or its code.
+  Result<std::vector<std::uint64_t>> segments_with_code_of(RecordingNumber recording,
+                                                           ProcessId process) const;
+  // Those that the process was forked off, whose code it may have; the nearest comes first.
+  Result<std::vector<ProcessId>> parents_of(RecordingNumber recording, ProcessId process) const;
   Result<std::vector<std::uint64_t>> used_dictionaries(std::uint64_t data) const;
   // Sealed dictionary segments that no data segment uses.
   Result<std::vector<std::uint64_t>> unused_dictionaries() const;

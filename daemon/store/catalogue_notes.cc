@@ -7,6 +7,18 @@
 #include "daemon/store/meta_codec.h"
 
 namespace tailor::store {
+namespace {
+
+Status put_uses(Catalogue& catalogue, const NotePlace& place,
+                const Result<std::vector<std::uint64_t>>& dictionaries) {
+  if (!dictionaries) return dictionaries.error();
+  for (const std::uint64_t dictionary : *dictionaries) {
+    if (auto ok = catalogue.put_use(place.data, dictionary); !ok) return ok;
+  }
+  return Ok{};
+}
+
+}  // namespace
 
 void CatalogueNotes::recording(const profile::RecordingInfo& info) {
   info_ = std::make_shared<const profile::RecordingInfo>(info);
@@ -47,6 +59,8 @@ void CatalogueNotes::process(const profile::ProcessRecord& process) {
   owner(process.process, process.uid);
   entry({process.process, EntryKind::kProcess, 0}, process_entry_name(process));
   if (!process.cgroup.empty()) entry({process.process, EntryKind::kCgroup, 0}, to_utf8(process.cgroup));
+  if (process.parent != ProcessId{})
+    entry({process.process, EntryKind::kParent, 0}, parent_entry_name(process.parent));
 }
 
 void CatalogueNotes::plan(TimeNs loaded, const v1::Plan& plan) {
@@ -98,7 +112,7 @@ Status CatalogueNotes::write_entries(Catalogue& catalogue, const NotePlace& plac
                                      RemovedOfUser& left_out) const {
   for (const auto& [key, name] : noted_.entries) {
     // Of a process it is entered: it is what executions are listed with, and chosen by.
-    if (place.full_of && key.kind != EntryKind::kProcess && key.kind != EntryKind::kCgroup) {
+    if (place.full_of && (key.kind == EntryKind::kPlan || key.kind == EntryKind::kCode)) {
       auto owner = catalogue.owner(place.recording, key.process);
       if (!owner) return owner.error();
       left_out.names += *owner == *place.full_of ? 1 : 0;
@@ -126,6 +140,18 @@ Status CatalogueNotes::write_executions(Catalogue& catalogue, const NotePlace& p
   return Ok{};
 }
 
+// It may run what it has from them.
+Status CatalogueNotes::write_uses_of_parents(Catalogue& catalogue, const NotePlace& place,
+                                             ProcessId process) {
+  const auto parents = catalogue.parents_of(place.recording, process);
+  if (!parents) return parents.error();
+  for (const ProcessId parent : *parents) {
+    if (auto ok = put_uses(catalogue, place, catalogue.segments_with_code_of(place.recording, parent)); !ok)
+      return ok;
+  }
+  return Ok{};
+}
+
 Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const {
   RemovedOfUser left_out{place.full_of.value_or(std::nullopt), 0, 0, place.wall_ns, place.wall_ns};
   for (const auto& [process, uid] : noted_.owners) {
@@ -147,11 +173,9 @@ Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const
       return ok;
   }
   for (const EntryKey& key : noted_.new_uses) {
-    auto segments = catalogue.segments_of(place.recording, key);
-    if (!segments) return segments.error();
-    for (std::uint64_t segment : *segments) {
-      if (auto ok = catalogue.put_use(place.data, segment); !ok) return ok;
-    }
+    if (auto ok = put_uses(catalogue, place, catalogue.segments_of(place.recording, key)); !ok) return ok;
+    if (key.kind != EntryKind::kProcess) continue;
+    if (auto ok = write_uses_of_parents(catalogue, place, key.process); !ok) return ok;
   }
   if (noted_.late_since == kTimeMax || place.dictionary == 0) return Ok{};
   if (place.data != 0) {

@@ -72,6 +72,7 @@ class CatalogueNotes {
   void use(const EntryKey& key);
   void rates(const std::vector<profile::RateSpan>& spans);
   Status write_entries(Catalogue& catalogue, const NotePlace& place, RemovedOfUser& left_out) const;
+  static Status write_uses_of_parents(Catalogue& catalogue, const NotePlace& place, ProcessId process);
   Status write_executions(Catalogue& catalogue, const NotePlace& place, RemovedOfUser& left_out) const;
 
   using RateKey = std::pair<ProcessId, TimeNs>;  // its process, and its begin

@@ -21,14 +21,15 @@ CREATE TABLE IF NOT EXISTS cut(uid INTEGER PRIMARY KEY, bytes INTEGER, samples I
                                last_ns INTEGER);
 )sql";
 
-// The names of the process itself stay in the segment: its own (kind 1) and its cgroup (kind 4). An execution
-// is without samples once its costs have gone.
+// The names of the process itself stay in the segment: its own (kind 1), its cgroup (kind 4) and its parent
+// (kind 5). An execution is without samples once its costs have gone.
 Status cut_process(sqlite3* db, const SegmentRow& row, ProcessId process) {
   Statement part(db, "DELETE FROM part WHERE segment=? AND pid=? AND start=?");
   part << row.number << process.pid << process.start;
   if (auto ok = part.run(); !ok) return ok;
   Statement entry(
-      db, "DELETE FROM entry WHERE segment=? AND recording=? AND pid=? AND start=? AND kind NOT IN (1, 4)");
+      db,
+      "DELETE FROM entry WHERE segment=? AND recording=? AND pid=? AND start=? AND kind NOT IN (1, 4, 5)");
   entry << row.number << row.recording << process.pid << process.start;
   if (auto ok = entry.run(); !ok) return ok;
   Statement cost(db, "DELETE FROM cost WHERE data=? AND recording=? AND pid=? AND start=?");

@@ -6,7 +6,16 @@
 namespace tailor::store {
 
 void SelectingSink::on_process(const profile::ProcessRecord& process) {
-  if (process.process == process_) out_.on_process(process);
+  if (process.process == process_) return out_.on_process(process);
+  if (!is_parent(process.process)) return;
+  // What its agent says is not of this file.
+  profile::ProcessRecord parent;
+  parent.process = process.process;
+  parent.comm = process.comm;
+  parent.first_seen = process.first_seen;
+  parent.parent = process.parent;
+  parent.forked = process.forked;
+  out_.on_process(parent);
 }
 
 void SelectingSink::on_thread(ProcessId process, std::int32_t tid, const std::string& name) {
@@ -19,7 +28,9 @@ void SelectingSink::on_component(ProcessId process, std::uint32_t id, const std:
 
 void SelectingSink::on_mapping(const profile::MappingRecord& mapping) {
   // Code that the kernel loaded is nobody's.
-  if (mapping.process == process_ || mapping.process == ProcessId{}) out_.on_mapping(mapping);
+  const bool is_wanted =
+      mapping.process == process_ || mapping.process == ProcessId{} || is_parent(mapping.process);
+  if (is_wanted) out_.on_mapping(mapping);
 }
 
 void SelectingSink::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
@@ -31,11 +42,16 @@ void SelectingSink::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& pl
 }
 
 void SelectingSink::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
-  if (process == process_) out_.on_code(process, loaded, code);
+  if (process == process_) return out_.on_code(process, loaded, code);
+  if (!is_parent(process)) return;
+  // Texts that belong to its plans are not of this file.
+  v1::CodeObject inherited = code;
+  inherited.clear_attachments();
+  out_.on_code(process, loaded, inherited);
 }
 
 void SelectingSink::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
-  if (process == process_) out_.on_code_unload(process, time, code);
+  if (process == process_ || is_parent(process)) out_.on_code_unload(process, time, code);
 }
 
 void SelectingSink::on_execution(const profile::ExecutionRecord& execution) {

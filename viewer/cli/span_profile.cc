@@ -1,5 +1,7 @@
 #include "viewer/cli/span_profile.h"
 
+#include <utility>
+
 #include "daemon/profile/tee_sink.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/file_writer.h"
@@ -27,11 +29,13 @@ Result<std::uint64_t> write_span(const Span& span, const std::string& output, co
   if (!catalogue) return catalogue.error();
   auto recording = newest_recording(*catalogue);
   if (!recording) return recording.error();
+  auto parents = catalogue->parents_of(*recording, span.process);
+  if (!parents) return parents.error();
   auto writer = store::FileWriter::create(output, how);
   if (!writer) return writer.error();
   query::HitFunctions hits;
   profile::TeeSink both({writer->get(), &hits});
-  store::SelectingSink sink(both, span.process, span.from, span.to);
+  store::SelectingSink sink(both, span.process, span.from, span.to, std::move(*parents));
   store::ReadReport report;
   store::SaidLoss loss;
   const store::StoreSelection selection{*recording, span.from, span.to};

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "daemon/store/store_writer.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/text_sink.h"
 #include "tests/unit/query/symbols/elf_image.h"
 
 namespace tailor::cli {
@@ -64,6 +67,68 @@ TEST_F(SpanProfileTest, AFileThatIsHeldHasItsNamesInTheProfileAndInTheCache) {
   EXPECT_EQ(found->name, "hot");
   ASSERT_TRUE(cache.find("1234")) << "of all functions of the file";
   EXPECT_EQ(cache.find("1234")->functions.size(), 2u);
+}
+
+// A child has its parent's code. What is nobody's parent is not in the file.
+TEST_F(SpanProfileTest, TheParentsOfTheProcessNameWhatItHasFromThem) {
+  constexpr ProcessId kChild{5000, 9}, kNeighbour{5001, 9};
+  constexpr std::uint64_t kGenerated = 0x6000'0000'0000;
+  const std::string store = (folder_ / "inherited").string();
+  auto writer = store::StoreWriter::open(store, {}, 1'700'000'000'000'000'000);
+  ASSERT_TRUE(writer.ok());
+  test::give_context(**writer);
+  (*writer)->on_mapping(
+      {test::kSampleProcess, test::kSampleStart, kMapped, 0x10000, 0, "/nowhere/gone.so", "1234"});
+  for (const ProcessId process : {test::kSampleProcess, kNeighbour}) {
+    v1::CodeObject code;
+    code.set_id(77);
+    code.set_base(kGenerated);
+    code.set_code(std::string(64, '\x90'));
+    code.set_name("generated");
+    code.add_attachments()->set_content("SELECT 1");
+    (*writer)->on_code(process, test::kSampleStart, code);
+  }
+  profile::ProcessRecord child;
+  child.process = kChild;
+  child.comm = "child";
+  child.first_seen = child.forked = test::kSampleStart + 5;
+  child.parent = test::kSampleProcess;
+  (*writer)->on_process(child);
+  profile::SampleRecord sample = test::component_sample(test::kSampleStart + 10, 1);
+  sample.process = kChild;
+  sample.attribution = {};
+  sample.ip = sample.user_ip = kMapped + hit_;
+  (*writer)->on_samples(std::vector{sample});
+  ASSERT_TRUE((*writer)->finish());
+  writer->reset();
+  const query::FindKept kept = [this](const std::string&, const std::string&) {
+    return query::KeptFile{query::KeptFile::Is::kKept, held_};
+  };
+  const Span span{kChild, kTimeMin, kTimeMax, store};
+  const auto samples = write_span(span, output_, {}, kept, nullptr);
+  ASSERT_TRUE(samples.ok()) << samples.error().message;
+  EXPECT_EQ(*samples, 1u);
+  const auto profile = query::Profile::load_file(output_, {});
+  ASSERT_TRUE(profile.ok()) << profile.error().message;
+  const auto* found = profile->names().find("/nowhere/gone.so", "1234", hit_);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->name, "hot");
+  const auto line = profile->timelines().line_of(kChild, test::kSampleStart + 10);
+  ASSERT_EQ(line.size(), 2u);
+  EXPECT_EQ(line.back(), std::pair(test::kSampleProcess, test::kSampleStart + 5));
+  EXPECT_TRUE(profile->timelines().had_code(test::kSampleProcess, kGenerated + 16));
+  EXPECT_FALSE(profile->timelines().had_code(kNeighbour, kGenerated + 16));
+  const auto parent = profile->processes().find(test::kSampleProcess);
+  ASSERT_NE(parent, profile->processes().end());
+  EXPECT_EQ(parent->second.engine_name, "") << "what its agent said is not of this file";
+  EXPECT_EQ(profile->processes().size(), 2u);
+  EXPECT_TRUE(profile->executions().empty());
+  test::TextSink all;
+  store::ReadReport report;
+  store::SaidLoss loss;
+  ASSERT_TRUE(store::read_profile(**store::open_file(output_), all, report, loss));
+  EXPECT_FALSE(std::ranges::any_of(
+      all.records, [](const auto& each) { return each.find("SELECT 1") != std::string::npos; }));
 }
 
 }  // namespace

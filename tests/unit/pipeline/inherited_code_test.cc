@@ -22,6 +22,7 @@ class InheritedCodeSink : public test::CollectingSink {
   void on_code(ProcessId process, TimeNs time, const v1::CodeObject& code) override {
     timelines.on_code(process, time, code.id(), code.base(), code.code().size());
   }
+  void on_mapping(const profile::MappingRecord& mapping) override { timelines.on_mapping(mapping); }
   std::map<ProcessId, int> told;
   query::CodeTimelines timelines;
 };
@@ -29,7 +30,7 @@ class InheritedCodeSink : public test::CollectingSink {
 class InheritedCode : public testing::Test {
  protected:
   static constexpr TimeNs ms(std::int64_t n) { return n * 1'000'000; }
-  static constexpr ProcessId kEngine{42, 7}, kShell{60, 0}, kChild{61, 0};
+  static constexpr ProcessId kEngine{42, 7}, kShell{60, 0}, kChild{61, 0}, kNamed{70, 9}, kOrphan{71, 9};
   static constexpr std::uint64_t kCode = 0x10000;
 
   // The engine speaks, and is never sampled.
@@ -99,6 +100,99 @@ TEST_F(InheritedCode, ComesWhereTheChildSpeaksFirst) {
   sample(kChild.pid, ms(21));
   flush(ms(30));
   EXPECT_EQ(code_of(kChild, ms(21)), 11u);
+}
+
+// Its agent is faster than the record of the fork, which says whose code it has. Twin: without that record
+// the code is nobody's.
+TEST_F(InheritedCode, ComesWhereTheChildIsKnownBeforeItsFork) {
+  script.hello(kNamed, 2, ms(6), "s2");
+  sample(kNamed.pid, ms(7));
+  script.hello(kOrphan, 3, ms(6), "s3");
+  sample(kOrphan.pid, ms(7));
+  script.forks(kEngine.pid, kNamed.pid, ms(5));
+  flush(ms(10));
+  EXPECT_EQ(sink.processes.at(kNamed).parent, kEngine);
+  EXPECT_EQ(sink.processes.at(kNamed).forked, ms(5));
+  EXPECT_EQ(code_of(kNamed, ms(7)), 11u);
+  EXPECT_EQ(code_of(kOrphan, ms(7)), 0u);
+}
+
+TEST_F(InheritedCode, ComesThroughAShellToAChildThatIsKnownBeforeItsFork) {
+  script.hello(kNamed, 2, ms(7), "s2");
+  script.forks(kEngine.pid, kShell.pid, ms(5));
+  script.forks(kShell.pid, kNamed.pid, ms(6));
+  sample(kNamed.pid, ms(8));
+  flush(ms(10));
+  EXPECT_EQ(sink.processes.at(kNamed).parent, kShell);
+  EXPECT_EQ(code_of(kNamed, ms(8)), 11u);
+}
+
+// Its agent speaks when the fork is long known, by the number alone.
+TEST_F(InheritedCode, StaysWhenTheChildGetsItsStartTime) {
+  script.forks(kEngine.pid, kShell.pid, ms(5));
+  script.forks(kShell.pid, kNamed.pid, ms(6));
+  flush(ms(10));
+  script.hello(kNamed, 2, ms(20), "s2");
+  sample(kNamed.pid, ms(21));
+  flush(ms(30));
+  EXPECT_EQ(sink.processes.at(kNamed).parent, kShell);
+  EXPECT_EQ(sink.processes.at(kNamed).forked, ms(6));
+  EXPECT_EQ(code_of(kNamed, ms(21)), 11u);
+}
+
+TEST_F(InheritedCode, EndsWithTheProgramOfTheChild) {
+  script.hello(kNamed, 2, ms(9), "s2");
+  script.forks(kEngine.pid, kNamed.pid, ms(5));
+  script.executes(kNamed.pid, ms(7));
+  sample(kNamed.pid, ms(6));
+  sample(kNamed.pid, ms(8));
+  flush(ms(10));
+  EXPECT_EQ(code_of(kNamed, ms(6)), 11u);
+  EXPECT_EQ(code_of(kNamed, ms(8)), 0u);
+  script.forks(kEngine.pid, kOrphan.pid, ms(11));
+  script.executes(kOrphan.pid, ms(12));
+  flush(ms(15));
+  script.hello(kOrphan, 3, ms(20), "s3");
+  sample(kOrphan.pid, ms(21));
+  flush(ms(30));
+  EXPECT_EQ(code_of(kOrphan, ms(21)), 0u) << "what it executed before it had a name";
+}
+
+// A process that was never seen had the number before.
+TEST_F(InheritedCode, IsNotThatOfAnEarlierProcessOfTheNumber) {
+  constexpr ProcessId kOther{43, 8};
+  script.hello(kOther, 2, ms(1), "s2");
+  script.forks(kOther.pid, kChild.pid, ms(5));
+  exits(kChild.pid, ms(6));
+  script.forks(kEngine.pid, kChild.pid, ms(7));
+  sample(kChild.pid, ms(8));
+  flush(ms(10));
+  EXPECT_EQ(sink.processes.at(kChild).parent, kEngine);
+  EXPECT_EQ(sink.processes.at(kChild).forked, ms(7));
+  EXPECT_EQ(code_of(kChild, ms(8)), 11u);
+}
+
+// Where each process has events of its own, a child may execute a program before they are opened, and no
+// record tells of it.
+TEST(InheritedCodeOfEvents, IsNotTakenForWhatAChildMayHaveLeft) {
+  constexpr ProcessId kEngine{42, 7}, kEarly{70, 9}, kLate{71, 9};
+  constexpr TimeNs kMs = 1'000'000;
+  InheritedCodeSink sink;
+  Pipeline pipeline{sink};
+  test::ScriptedInput script{pipeline};
+  script.open(kEngine.pid);
+  pipeline.on_known_process({kEngine, "engine"});
+  script.hello(kEarly, 2, 6 * kMs, "s2");
+  pipeline.on_known_process({kEarly, "child"});
+  script.forks(kEngine.pid, kEarly.pid, 5 * kMs);
+  script.forks(kEngine.pid, kLate.pid, 5 * kMs);
+  script.read();
+  pipeline.flush(10 * kMs);
+  script.hello(kLate, 3, 20 * kMs, "s3");
+  pipeline.on_known_process({kLate, "child"});
+  pipeline.flush(30 * kMs);
+  EXPECT_EQ(sink.processes.at(kEarly).parent, ProcessId{});
+  EXPECT_EQ(sink.processes.at(kLate).parent, ProcessId{});
 }
 
 TEST_F(InheritedCode, GivesNoPlaceToAProcessWithoutChildrenThatWereSampled) {

@@ -1,6 +1,7 @@
 // Stacks lead through what CPython generates for its functions (-X perf_jit), as its jitdump describes that.
-// The dump is made here after Python/perf_jit_trampoline.c and Python/jit_unwind.c of CPython: distributions'
-// interpreters of 3.11 and 3.12 do not write it.
+// One dump is what CPython 3.13 has written (tests/fixtures/cpython_jitdump): distributions' interpreters of
+// 3.11 and 3.12 write none. Others are made here after Python/perf_jit_trampoline.c and Python/jit_unwind.c
+// of CPython.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -112,16 +115,21 @@ class JitdumpStacks : public testing::Test {
   }
   // What unwinding knows of a process with two functions.
   void interpret(const Trampoline& made, bool framed) {
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    read(raw(0x4A695444u) + raw(1u) + raw(40u) + raw(62u) + raw(0u) + raw(pid) + raw(std::uint64_t{1}) +
+             raw(std::uint64_t{0}) + (framed ? unwinding(10, made) : "") +
+             load(11, kOuter, 1, "py::outer:/a.py", made) + (framed ? unwinding(20, made) : "") +
+             load(21, kInner, 2, "py::inner:/a.py", made),
+         200);
+    ASSERT_EQ(generated_.size(), 2u);
+  }
+  // The same of the dump.
+  void read(const std::string& dump, std::uint64_t tsc) {
     std::string name = testing::TempDir() + "tailor-perf-jit-XXXXXX";
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     folder_ = name;
     const std::string path = folder_ / ("jit-" + std::to_string(::getpid()) + ".dump");
-    const auto pid = static_cast<std::uint32_t>(::getpid());
-    std::ofstream(path, std::ios::binary)
-        << raw(0x4A695444u) << raw(1u) << raw(40u) << raw(62u) << raw(0u) << raw(pid) << raw(std::uint64_t{1})
-        << raw(std::uint64_t{0}) << (framed ? unwinding(10, made) : "")
-        << load(11, kOuter, 1, "py::outer:/a.py", made) << (framed ? unwinding(20, made) : "")
-        << load(21, kInner, 2, "py::inner:/a.py", made);
+    std::ofstream(path, std::ios::binary) << dump;
     file_ = ::open(path.c_str(), O_RDONLY);
     mapped_ = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file_, 0);
     ASSERT_NE(mapped_, MAP_FAILED);
@@ -130,12 +138,11 @@ class JitdumpStacks : public testing::Test {
     ASSERT_TRUE(timeline_.append(piece).ok());
     ForeignProcess foreign(os::real(), {::getpid(), 7});
     ForeignMoment at;
-    at.tsc = 200;
+    at.tsc = tsc;
     at.timeline = &timeline_;
     for (const Speech& speech : foreign.look(at)) {
       for (const Speech::Event& event : speech.events) take(event);
     }
-    ASSERT_EQ(generated_, 2u);
     for (const std::uint64_t begin : {kMain, kInterpreter}) {
       const std::vector<std::byte> table = test::small_table(begin);
       const std::string_view text(reinterpret_cast<const char*>(table.data()), table.size());
@@ -144,15 +151,15 @@ class JitdumpStacks : public testing::Test {
   }
   // The return addresses of a sample in the interpreter, which runs inner, which outer called, which main
   // called.
-  std::vector<std::uint64_t> callers(const Trampoline& made) {
+  std::vector<std::uint64_t> callers(const Trampoline& made, std::uint64_t outer = kOuter,
+                                     std::uint64_t inner = kInner) {
     const auto at = [](std::uint64_t word) { return kStack + 8 * word; };
     const bool keeps = made.keeps_frame_pointer;
-    const auto stack =
-        test::words({keeps ? at(2) : at(4), kInner + kBehindCall,  // the interpreter, innermost
-                     keeps ? at(4) : 0, kInterpreter + 0x21,       // inner
-                     keeps ? at(6) : at(8), kOuter + kBehindCall,  // the interpreter
-                     keeps ? at(8) : 0, kMain + 0x21,              // outer
-                     0, kStart});                                  // main
+    const auto stack = test::words({keeps ? at(2) : at(4), inner + kBehindCall,  // the interpreter, innermost
+                                    keeps ? at(4) : 0, kInterpreter + 0x21,      // inner
+                                    keeps ? at(6) : at(8), outer + kBehindCall,  // the interpreter
+                                    keeps ? at(8) : 0, kMain + 0x21,             // outer
+                                    0, kStart});                                 // main
     unwind::Frame frame;
     frame.set(unwind::kReturnAddress, kInterpreter + 0x20);
     frame.set(unwind::kSp, kStack);
@@ -164,13 +171,14 @@ class JitdumpStacks : public testing::Test {
       out.push_back(frame.value[unwind::kReturnAddress]);
     return out;
   }
-  static std::vector<std::uint64_t> whole() {
-    return {kInner + kBehindCall, kInterpreter + 0x21, kOuter + kBehindCall, kMain + 0x21, kStart};
+  static std::vector<std::uint64_t> whole(std::uint64_t outer = kOuter, std::uint64_t inner = kInner) {
+    return {inner + kBehindCall, kInterpreter + 0x21, outer + kBehindCall, kMain + 0x21, kStart};
   }
 
   static constexpr std::uint64_t kStack = 0x7000, kStart = 0x9005;
   unwind::FileTables files_;
   unwind::ProcessCode code_{"/nonexistent", 1, files_};
+  std::map<std::string, std::uint64_t> generated_;  // where functions begin
 
  private:
   void take(const Speech::Event& event) {
@@ -179,14 +187,13 @@ class JitdumpStacks : public testing::Test {
     const v1::CodeObject& code = said->message.code_load();
     const unwind::RegisteredCode range{code.id(), code.base(), code.base() + code.code().size(), false};
     EXPECT_TRUE(code_.add_code(range, code.eh_frame(), code.eh_frame_address()));
-    ++generated_;
+    generated_[code.name()] = code.base();
   }
 
   std::filesystem::path folder_;
   int file_ = -1;
   void* mapped_ = MAP_FAILED;
   clock::Timeline timeline_;
-  std::size_t generated_ = 0;
 };
 
 TEST_F(JitdumpStacks, LeadThroughGeneratedFramesToMain) {
@@ -197,6 +204,46 @@ TEST_F(JitdumpStacks, LeadThroughGeneratedFramesToMain) {
 TEST_F(JitdumpStacks, LeadThroughFramesThatKeepTheFramePointer) {
   interpret(with_frame_pointer(), true);
   EXPECT_EQ(callers(with_frame_pointer()), whole());
+}
+
+// A dump as it was written, but for the number of the process. `framed`: with its unwinding records.
+std::string recorded(bool framed) {
+  constexpr std::size_t kHeader = 40, kPid = 20;
+  constexpr std::uint32_t kUnwinding = 4;
+  std::ifstream file(TAILOR_CPYTHON_JITDUMP, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  std::string out = whole.substr(0, kHeader);
+  out.replace(kPid, 4, raw(static_cast<std::uint32_t>(::getpid())));
+  for (std::size_t at = kHeader; at + 8 <= whole.size();) {
+    std::uint32_t kind = 0, size = 0;
+    std::memcpy(&kind, whole.data() + at, sizeof kind);
+    std::memcpy(&size, whole.data() + at + 4, sizeof size);
+    if (size == 0) break;
+    if (framed || kind != kUnwinding) out += whole.substr(at, size);
+    at += size;
+  }
+  return out;
+}
+
+TEST_F(JitdumpStacks, LeadThroughWhatCPythonHasWritten) {
+  constexpr std::uint64_t kBehindAll = 2'000'000'000'000;
+  read(recorded(true), kBehindAll);
+  ASSERT_EQ(generated_.size(), 3u);
+  const std::uint64_t outer = generated_.at("py::outer:<string>"),
+                      inner = generated_.at("py::inner:<string>");
+  EXPECT_EQ(callers(without_frame_pointer(), outer, inner), whole(outer, inner));
+}
+
+// The twin: chains end where nothing says how to go on.
+TEST_F(JitdumpStacks, EndInWhatCPythonHasWrittenWithoutItsUnwindingRecords) {
+  constexpr std::uint64_t kBehindAll = 2'000'000'000'000;
+  read(recorded(false), kBehindAll);
+  ASSERT_EQ(generated_.size(), 3u);
+  const std::uint64_t outer = generated_.at("py::outer:<string>"),
+                      inner = generated_.at("py::inner:<string>");
+  EXPECT_EQ(callers(without_frame_pointer(), outer, inner),
+            (std::vector<std::uint64_t>{inner + kBehindCall}));
+  EXPECT_EQ(code_.why_not(), unwind::WalkEnd::kGenerated);
 }
 
 // The twin: the same dump without its unwinding records. Nothing is guessed.
