@@ -49,6 +49,10 @@ class InheritedDictionaries : public StoreTest {
 
 TEST_F(InheritedDictionaries, AreUsedWithThoseOfTheProcess) {
   auto writer = open({.dictionary_bytes = 1});
+  // A catalogue that is made again knows from it how old the segments are.
+  profile::RecordingInfo info;
+  info.wall_clock_ns = kWall;
+  writer->on_recording(info);
   pass(*writer);
   tell(*writer, kEngine);
   tell(*writer, kShell, kEngine);
