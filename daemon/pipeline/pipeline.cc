@@ -170,6 +170,7 @@ void Pipeline::move_watermark(TimeNs watermark) {
   (void)take_look(watermark);
   sorter_.advance(watermark, Leaving{*this});
   messages_.attributed(watermark);
+  table_.attributed(watermark);
   samples_.settle();
   waits_.give_cut(watermark, samples_);
   samples_.flush();

@@ -43,14 +43,21 @@ void ProcessEntry::forked_off(ProcessEntry& parent, TimeNs time) {
   if (mappings == 0) files = parent.files;
 }
 
-// Where nothing was told of its own code, all that it has is its parent's.
-void ProcessEntry::take_over(const ProcessEntry& unnamed) {
+// Where nothing was told of its own code, all that it has is its parent's. Else readers know its code by the
+// number alone, and it counts as forked off that process.
+void ProcessEntry::take_over(ProcessEntry& unnamed, TimeNs attributed) {
   state.generated() = unnamed.state.generated();
-  if (unnamed.mappings != 0) return;
-  record.parent = unnamed.record.parent;
-  record.forked = unnamed.record.forked;
-  untold_parents.take_line(unnamed.untold_parents);
+  state.memory() = unnamed.state.memory();
   files = unnamed.files;
+  if (unnamed.mappings == 0) {
+    record.parent = unnamed.record.parent;
+    record.forked = unnamed.record.forked;
+    untold_parents.take_line(unnamed.untold_parents);
+    return;
+  }
+  record.parent = unnamed.id();
+  record.forked = attributed;
+  untold_parents.forked_off(unnamed.record, attributed, unnamed.untold_parents);
 }
 
 void ProcessEntry::begin_own_records() {
@@ -85,7 +92,7 @@ ProcessEntry& ProcessTable::get(ProcessId id, TimeNs since) {
     from = last.since;
     last.ended = last.since;  // what it was given so far stays with it
     ProcessEntry& same = insert(id, from);
-    same.take_over(last);
+    same.take_over(last, attributed_);
     return same;
   } else {
     last.ended = since;

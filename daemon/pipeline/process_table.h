@@ -52,8 +52,8 @@ struct ProcessEntry {
 
   // It has what `parent` had at `time`, but where it may have executed a program that no record told of.
   void forked_off(ProcessEntry& parent, TimeNs time);
-  // It is the process of which so far only the number was known.
-  void take_over(const ProcessEntry& unnamed);
+  // It is the process of which so far only the number was known, and all up to `attributed` was told so.
+  void take_over(ProcessEntry& unnamed, TimeNs attributed);
   // Its own events were opened. What it did between its fork and that moment is in no ring.
   void begin_own_records();
 
@@ -121,6 +121,8 @@ class ProcessTable {
   // The process of that identity; made if new. If its pid was so far known by number only (start 0), the new
   // one takes over from there; else from `since`, or from the end of the process that had the pid before.
   ProcessEntry& get(ProcessId id, TimeNs since);
+  // Records and samples of before were taken.
+  void attributed(TimeNs watermark) { attributed_ = watermark; }
   ProcessEntry* find(ProcessId id);
   // The process that had `pid` at `time`: of those known, the newest that began by then, else the oldest.
   // NULL if there is none.
@@ -159,6 +161,7 @@ class ProcessTable {
 
   process::Limits limits_;
   ProcessEntry::Budgets budgets_;
+  TimeNs attributed_ = kTimeMin;
   std::map<std::int32_t, Entries> by_pid_;
   Entries gone_;  // forgotten, but not freed
   std::size_t size_ = 0;

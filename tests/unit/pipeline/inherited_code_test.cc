@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "daemon/pipeline/untold_parents.h"
 #include "daemon/query/code/code_timelines.h"
@@ -60,6 +61,12 @@ class InheritedCode : public testing::Test {
   CodeId code_of(ProcessId process, TimeNs time) {
     const auto found = sink.timelines.find(process, kCode + 16, time);
     return found.of_code == kEngine ? found.state.code : 0;
+  }
+
+  // "" none.
+  std::string file_of(ProcessId process, std::uint64_t address, TimeNs time) {
+    const query::MappedCode mapped = sink.timelines.find(process, address, time).state.mapped;
+    return mapped.kind == query::MappedCode::Kind::kFile ? sink.timelines.files().at(mapped.file).path : "";
   }
 
   InheritedCodeSink sink;
@@ -138,6 +145,30 @@ TEST_F(InheritedCode, StaysWhenTheChildGetsItsStartTime) {
   EXPECT_EQ(sink.processes.at(kNamed).parent, kShell);
   EXPECT_EQ(sink.processes.at(kNamed).forked, ms(6));
   EXPECT_EQ(code_of(kNamed, ms(21)), 11u);
+}
+
+// Its files are told by the number alone where its agent speaks late. Twin: nobody's code is at the same
+// place in a process that was told of nothing.
+TEST_F(InheritedCode, HasWhatWasToldOfItByTheNumber) {
+  script.forks(kEngine.pid, kNamed.pid, ms(5));
+  script.executes(kNamed.pid, ms(6));
+  script.map(kNamed.pid, ms(7), kCode, 0x1000, "/lib/first");
+  script.map(kNamed.pid, ms(7), kCode + 0x1000, 0x1000, "/lib/other");
+  sample(kNamed.pid, ms(8));
+  flush(ms(10));
+  script.hello(kNamed, 2, ms(20), "s2");
+  script.hello(kOrphan, 3, ms(20), "s3");
+  script.map(kNamed.pid, ms(15), kCode, 0x1000, "/lib/second");
+  for (const TimeNs time : {ms(14), ms(16), ms(21)}) {
+    sample(kNamed.pid, time);
+    sample(kOrphan.pid, time);
+  }
+  flush(ms(30));
+  EXPECT_EQ(file_of(kNamed, kCode, ms(14)), "/lib/first");
+  EXPECT_EQ(file_of(kNamed, kCode, ms(16)), "/lib/second") << "before its agent spoke";
+  EXPECT_EQ(file_of(kNamed, kCode, ms(21)), "/lib/second");
+  EXPECT_EQ(file_of(kNamed, kCode + 0x1000, ms(21)), "/lib/other");
+  EXPECT_EQ(file_of(kOrphan, kCode, ms(21)), "");
 }
 
 TEST_F(InheritedCode, EndsWithTheProgramOfTheChild) {
