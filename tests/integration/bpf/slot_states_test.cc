@@ -228,11 +228,16 @@ TEST_F(SlotStates, OfAnotherThreadAreNotBelieved) {
   ended = true;
   marks.join();
   stop();
+  std::size_t all = 0, unread = 0;
   for (const Seen& seen : by_thread_[worker]) {
     if (!seen.asked) continue;
+    ++all;
     EXPECT_EQ(seen.state.execution, TAILOR_NO_STATE);
-    EXPECT_EQ(seen.state.plan, capture::kNoSlot);
+    unread += seen.state.plan == capture::kSlotUnread ? 1 : 0;
+    EXPECT_TRUE(seen.state.plan == capture::kNoSlot || seen.state.plan == capture::kSlotUnread);
   }
+  // A thread that ends gives its memory up, and is still sampled in the kernel for a moment.
+  EXPECT_LE(unread, all / 10);
 }
 
 // Sums are of one state each, and none of their weight is lost.
