@@ -16,7 +16,7 @@
 
 namespace tailor::pipeline {
 
-// One thread. What the constructor is given must outlive it.
+// One thread. Everything passed to the constructor must outlive it.
 class Losses {
  public:
   Losses(Accounts& accounts, Mappings& mappings, KernelCode& kernel_code, Problems& problems)

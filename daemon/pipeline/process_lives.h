@@ -12,7 +12,7 @@
 
 namespace tailor::pipeline {
 
-// One thread; records in the order of time. What the constructor is given must outlive it.
+// One thread; records in the order of time. Everything passed to the constructor must outlive it.
 class ProcessLives {
  public:
   ProcessLives(profile::ProfileSink& sink, ProcessTable& table, Accounts& accounts, AgentMessages& messages,

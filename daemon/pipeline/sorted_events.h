@@ -27,7 +27,7 @@
 
 namespace tailor::pipeline {
 
-// One thread. What the constructor is given must outlive it.
+// One thread. Everything passed to the constructor must outlive it.
 class SortedEvents {
  public:
   SortedEvents(profile::ProfileSink& sink, ProcessTable& table, Accounts& accounts, Mappings& mappings,
