@@ -58,7 +58,7 @@ class AgentMessages {
   // `now`: nothing the process did came after.
   void gone(const registration::PeerGone& event, TimeNs now);
   void ended(ProcessEntry& entry, TimeNs now);
-  // What is kept of the logs is given out as far as it is known.
+  // Gives out the records of logs that are kept, as far as they are known.
   void flush(TimeNs now);
   // It executed another program at `time`: what the agent said before is of memory that is no more.
   void executed(ProcessEntry& entry, TimeNs time);
