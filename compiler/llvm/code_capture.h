@@ -15,7 +15,7 @@ void capture_code(llvm::jitlink::LinkGraph& graph, LoadedCode& out);
 // Thread-safe. Links are kept by the library (JITDylib) that they are made for.
 class CodeCapture final : public llvm::orc::ObjectLinkingLayer::Plugin {
  public:
-  // What is linked for `library` is written to `out` until forget().
+  // The code that is linked for `library` is written to `out` until forget().
   void expect(const llvm::orc::JITDylib& library, LoadedCode& out);
   void forget(const llvm::orc::JITDylib& library);
 

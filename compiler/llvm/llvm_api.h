@@ -1,5 +1,5 @@
-// Where the interfaces of LLVM 16, 19 and 22 differ: one name for all. What can be written so that all take
-// it is written so, and is not here.
+// Where the interfaces of LLVM 16, 19 and 22 differ: one name for all. Code that all of them
+// take as it is needs no name here.
 #pragma once
 
 #include <llvm/CodeGen/AsmPrinter.h>

@@ -38,7 +38,7 @@ class LocationRepair {
   // Gives every instruction without owner one that is inferred, in this order: the IR whose memory it
   // accesses or whose function it calls; who next reads a register or a spill slot it writes; who wrote what
   // it reads; its neighbours; the ends of neighbouring blocks. Of frame code, saving a register belongs to
-  // the first value that is kept in it, and reserving the frame to the first that is kept there; what is left
+  // the first value that is kept in it, and reserving the frame to the first that is kept there; the rest
   // (the frame pointer, alignment) is prologue.
   void repair();
 

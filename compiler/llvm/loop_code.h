@@ -34,8 +34,8 @@ struct FunctionCode {
 };
 
 // Compiles the module, which has been optimised, and hands the code of its functions to `use`, by their
-// names. What they hold is gone after it. The module is used up. Errors: LLVM cannot generate code for the
-// target.
+// names. `use` must copy the code that it wants to keep. The module is used up. Errors: LLVM cannot generate
+// code for the target.
 Status with_loop_code(llvm::Module& module, llvm::TargetMachine& target,
                       const std::function<void(const std::map<std::string, FunctionCode>&)>& use);
 

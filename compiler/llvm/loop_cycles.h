@@ -13,7 +13,8 @@
 
 namespace tailor::jit {
 
-// Of one tuple, once very many were there before: what the first tuples and the last ones take is not in it.
+// Of one tuple, once very many were there before: the cycles of the first tuples and of the last ones are not
+// in it.
 struct LoopCycles {
   // By the shortest and by the longest way through the loop. Which ways tuples take depends on the data.
   double low = 0, high = 0;

@@ -25,7 +25,7 @@ struct QueryModuleOptions {
   // Keep frame pointers, so that perf can unwind through generated code.
   bool frame_pointers = true;
   // Off: no links, no debug locations, an empty IR level. The machine code is the same, but for calls that
-  // LLVM inserts itself: what they run for is not known, and they carry no tag.
+  // LLVM inserts itself: their operators are not known, and they carry no tag.
   bool lineage = true;
   // Bytes without meaning in front of every function. Benchmarks vary it: where code lies decides how fast a
   // tight loop runs, and an average over places tells that from what the code does (Curtsinger and Berger,

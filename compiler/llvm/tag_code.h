@@ -6,7 +6,7 @@
 //   // Sets the tag, calls, and puts back the tag that was there before:
 //   emit_tagged_call(b, strategy, slot, before, tag, {type, function}, args);
 //
-// What else each strategy needs of the engine is in docs/tags.md; in short: with kR15 the machine pass of
+// docs/tags.md says what else each strategy needs of the engine; in short: with kR15 the machine pass of
 // compiler/llvm/tag_register_pass.h and no tail calls, with kSwiftSelf nothing, with kMemorySlot the slot's
 // address.
 #pragma once
@@ -24,7 +24,7 @@ inline constexpr const char* kWriteImmediateAssembly = "movabsq $0, %r15";
 inline constexpr const char* kWriteAssembly = "movq $0, %r15";
 inline constexpr const char* kReadAssembly = "movq %r15, $0";
 
-// For kR15 and kMemorySlot; `slot` is the slot's address with kMemorySlot, else unused. What is emitted is
+// For kR15 and kMemorySlot; `slot` is the slot's address with kMemorySlot, else unused. The code is
 // neither moved across calls nor deleted, and lets other memory accesses move past it.
 void emit_tag_write(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot, llvm::Value* tag);
 llvm::Value* emit_tag_read(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot);

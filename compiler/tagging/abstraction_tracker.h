@@ -32,7 +32,7 @@ class AbstractionTracker : public DeprecatedTrackerNames<AbstractionTracker> {
 
   // `upper` is active until the scope ends.
   Scope enter(ComponentId upper);
-  // All of `uppers` are: what is generated is shared by them (loop control of fused loops, say).
+  // All of `uppers` are: the code that is generated is shared by them (loop control of fused loops, say).
   Scope enter(std::span<const ComponentId> uppers);
 
   // The active components; empty outside every scope.

@@ -1,8 +1,8 @@
 // The perf events that the program samples at: of each source two on each CPU, with periods of their own that
 // are drawn anew now and then (capture/select/jitter.h). Their rates are opposite, and they take turns: a
 // period that lasts for 250 ms would give an operator that runs for as long half or twice the samples of its
-// neighbour. The weights would be right, but the numbers of samples would mislead a reader. What is left of
-// a period waits until its event has its turn again. A source whose period is not drawn has one event.
+// neighbour. The weights would be right, but the numbers of samples would mislead a reader. The rest of a
+// period waits until its event has its turn again. A source whose period is not drawn has one event.
 //
 // A period cannot be changed: the kernel would tell the first one as the weight of all samples. So an event
 // replaces another one. A new event begins with a whole period, and the old one is stopped within one: half a

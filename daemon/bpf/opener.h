@@ -30,7 +30,7 @@ class Opener {
   // Whether open() with these options would load no program itself. If not, one is being loaded: ask again
   // some milliseconds later. `os` must outlive this.
   bool is_ready(os::Os& os, const capture::CaptureOptions& options);
-  // What was loaded and never opened is unloaded; to be called now and then.
+  // Unloads programs that were loaded and never opened; to be called now and then.
   void give_up_unused(TimeNs now);
 
   // By options.sampled_by. kBpf fails where BPF is not permitted or can take none of the events; kAuto takes

@@ -1,5 +1,5 @@
-// A recording whose samples a BPF program takes. What else is recorded (tasks, mappings, switches, and events
-// that are better left to perf) comes from an ordinary perf recording.
+// A recording whose samples a BPF program takes. An ordinary perf recording brings the rest: tasks, mappings,
+// switches, and events that are better left to perf.
 #pragma once
 
 #include <memory>

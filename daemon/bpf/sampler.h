@@ -62,7 +62,7 @@ class Sampler {
   void tell_code_page(pid_t pid, std::uint64_t page, bool is_known);
   // Nothing of the recording is taken for now, or again.
   void hold(std::uint32_t recording, bool held);
-  // Nothing of the recording is taken any more. What was taken can still be fetched.
+  // Nothing of the recording is taken any more. Samples that were taken can still be fetched.
   void stop(std::uint32_t recording);
   // Its number may be another's.
   void release(std::uint32_t recording);

@@ -32,7 +32,7 @@ class SamplerLoader {
   std::optional<Started> take(const SamplerOptions& options);
   // At once, on this thread.
   Started start(os::Os& os, const SamplerOptions& options) const { return start_(os, options); }
-  // What nobody has taken for a while is unloaded.
+  // Unloads programs that nobody has taken for a while.
   void give_up(TimeNs now);
 
  private:

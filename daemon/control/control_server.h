@@ -88,7 +88,8 @@ class ControlServer {
   // Until then, or until the first promise is due.
   int timeout_of(int timeout_ms) const;
   Result<std::shared_ptr<LateReply>> promise(Client& client, std::chrono::milliseconds patience) const;
-  // `events`: of poll(). What has arrived is read elsewhere, and answered when it was read.
+  // `events`: of poll(). Other threads read requests that have arrived, and the answers come when these were
+  // read.
   Turn serve(Client& client, short events);
   Turn answer(Client& client, const ReadRequest::Outcome& read);
   Turn settle(Client& client, short events) const;

@@ -1,6 +1,6 @@
 // The container of perf.data: headers, perf's own records, compression
-// (Linux, tools/perf/Documentation/perf.data-file-format.txt). What the kernel's records hold is decoded
-// elsewhere. Sans I/O; bytes are not trusted.
+// (Linux, tools/perf/Documentation/perf.data-file-format.txt). The contents of the kernel's records are
+// decoded elsewhere. Sans I/O; bytes are not trusted.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -76,7 +76,7 @@ bool is_perf_data(PerfBytes first_bytes);
 using PerfReadAt = std::function<Result<std::vector<std::byte>>(std::uint64_t offset, std::uint64_t size)>;
 // The events of a file that is no pipe. Fails where they do not fit the file.
 Result<std::vector<PerfAttr>> read_perf_attrs(const PerfHeader& header, const PerfReadAt& read);
-// Names of events go into `attrs`. What is odd is left out: the description is an extra.
+// Names of events go into `attrs`. Odd parts are left out: the description is an extra.
 PerfDescription read_perf_description(const PerfHeader& header, const PerfReadAt& read,
                                       std::vector<PerfAttr>& attrs);
 

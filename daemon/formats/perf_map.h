@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxJitName = 4096;
 inline constexpr std::uint64_t kMaxJitCode = std::uint64_t{1} << 28;
 
 // Never fails: what is no line of a perf map is counted. Symbols come in the order of the file, those that
-// overlap others too. What follows the last end of a line is not there yet: JitSymbols::cut, and `used` says
+// overlap others too. Text behind the last end of a line is not there yet: JitSymbols::cut, and `used` says
 // how many bytes were whole lines. `whole`: nobody writes any more, so that is the last line.
 JitSymbols parse_perf_map(std::string_view text, std::size_t& used, bool whole = false);
 

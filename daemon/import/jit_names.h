@@ -18,7 +18,7 @@
 
 namespace tailor::importer {
 
-// One thread; what it is given must outlive it.
+// One thread; everything passed to the constructor must outlive it.
 class JitNames {
  public:
   // `timed`: the times of jitdumps are those of the recording; else they count as files without times.

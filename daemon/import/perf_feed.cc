@@ -146,9 +146,9 @@ Status PerfFeed::deliver() {
   chunk_.ring = kRing;
   pipeline_.on_chunk(chunk_);
   chunk_.bytes.clear();
-  newest_of_piece_ = pipeline_.newest_of_chunk();
-  if (marks_.size() < kMostMarks) marks_.push_back({pipeline_.newest_sample()});
-  marks_.back().newest = pipeline_.newest_sample();
+  newest_of_piece_ = pipeline_.newest().sample_of_chunk;
+  if (marks_.size() < kMostMarks) marks_.push_back({pipeline_.newest().sample});
+  marks_.back().newest = pipeline_.newest().sample;
   return keep_within_bounds();
 }
 
@@ -163,7 +163,7 @@ Status PerfFeed::keep_within_bounds() {
   if (Status done = flush(behind(marks_[marks_.size() / 2].newest)); !done) return done;
   if (!too_much()) return Ok{};
   // Records that claim to be of the future, or all of one moment.
-  if (Status done = flush(behind(pipeline_.newest())); !done || !too_much()) return done;
+  if (Status done = flush(behind(pipeline_.newest().record)); !done || !too_much()) return done;
   return exhausted("perf.data: its records cannot be put into order: their times are impossible");
 }
 
@@ -177,7 +177,7 @@ Status PerfFeed::round() {
   if (before_ != kTimeMin) {
     if (Status done = flush(before_); !done) return done;
   }
-  before_ = pipeline_.newest_sample();
+  before_ = pipeline_.newest().sample;
   return Ok{};
 }
 
@@ -199,7 +199,7 @@ Status PerfFeed::tell_losses() {
   if (losses_.lost() <= told) return Ok{};
   untold_ = losses_.lost() - told;
   if (Status known = tell_events(); !known) return known;
-  chunk_.bytes = capture::lost_record(layout(), std::max(pipeline_.newest(), TimeNs{0}), untold_);
+  chunk_.bytes = capture::lost_record(layout(), std::max(pipeline_.newest().record, TimeNs{0}), untold_);
   return deliver();
 }
 

@@ -23,7 +23,7 @@
 
 namespace tailor::importer {
 
-// One thread; what it is given must outlive it.
+// One thread; everything passed to the constructor must outlive it.
 class PerfFeed : public formats::PerfRecords::Taker {
  public:
   static constexpr std::size_t kMostHeldBytes = std::size_t{320} << 20;

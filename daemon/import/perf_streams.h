@@ -29,7 +29,7 @@ struct PerfReading {
   std::string broken_file;  // of a directory: which; "" its main file
 };
 
-// One thread; what it is given must outlive it.
+// One thread; everything passed to the constructor must outlive it.
 class PerfStreams {
  public:
   explicit PerfStreams(PerfFeed& feed) : feed_(feed) {}

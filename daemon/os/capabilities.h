@@ -22,8 +22,9 @@ Result<Capabilities> permitted_capabilities();
 Status set_effective_capabilities(Capabilities effective);
 
 // The calling thread, and every thread that it starts from now on, has these capabilities at most, for good:
-// no program that it executes gets others, whatever its owner and its file say. What it does not have it does
-// not get. If a part fails, the rest is done all the same, and the error names the first one that failed.
+// no program that it executes gets others, whatever its owner and its file say. It gets no capability that it
+// does not have. If a part fails, the rest is done all the same, and the error names the first one that
+// failed.
 Status keep_capabilities(Capabilities kept);
 
 }  // namespace tailor::os

@@ -6,7 +6,7 @@
 
 namespace tailor::os {
 
-// What cannot be read is "".
+// "": it cannot be read.
 struct KernelIdentity {
   std::string release;   // as uname says it
   std::string machine;   // "x86_64"

@@ -36,6 +36,13 @@ class Accounts {
   }
   // What belongs to no process.
   const profile::Accounting& nobodys() const { return nobodys_; }
+  // Of all processes, forgotten ones too, and of what belongs to none.
+  profile::Accounting total() const {
+    profile::Accounting total = nobodys_;
+    profile::add(total, table_.forgotten());
+    table_.for_each([&](const ProcessEntry& entry) { profile::add(total, entry.accounting); });
+    return total;
+  }
   // Sets a count of what belongs to no process.
   void note(std::uint64_t profile::Accounting::* field, std::uint64_t now) {
     if (std::exchange(nobodys_.*field, now) != now) nobodys_changed_ = true;

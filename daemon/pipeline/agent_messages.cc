@@ -51,7 +51,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   tell_process(entry);
 }
 
-bool AgentMessages::message(const registration::PeerMessage& event) {
+bool AgentMessages::take_message(const registration::PeerMessage& event) {
   ProcessEntry* entry = table_.find(event.process);
   if (entry == nullptr || entry->connection != event.connection) {
     problems_.add(event.process, "a message of an agent that did not say hello");
@@ -74,6 +74,20 @@ bool AgentMessages::message(const registration::PeerMessage& event) {
   if (!taken.ok()) refuse(*entry, taken.error());
   measure(*entry);
   return taken.ok();
+}
+
+void AgentMessages::dropped(ProcessId process, std::uint64_t messages) {
+  ProcessEntry* entry = table_.find(process);
+  if (entry == nullptr) return;
+  entry->accounting.agent_dropped = entry->dropped_before + messages;
+  entry->accounting_changed = true;
+}
+
+void AgentMessages::unsent(ProcessId process, std::uint64_t messages) {
+  ProcessEntry* entry = table_.find(process);
+  if (entry == nullptr) return;
+  entry->accounting.agent_unsent = entry->unsent_before + messages;
+  entry->accounting_changed = true;
 }
 
 void AgentMessages::measure(ProcessEntry& entry) {

@@ -45,16 +45,20 @@ class AgentMessages {
   }
 
   void connected(const registration::PeerConnected& event);
-  // False if it was refused: nothing of it is to be kept anywhere.
-  bool message(const registration::PeerMessage& event);
+  void message(const registration::PeerMessage& event) { took_ = take_message(event); }
+  // Whether the last message was taken; if not, nobody else is to keep anything of it.
+  bool took() const { return took_; }
   void activity(const registration::ActivityRecords& event);
   void settled(const registration::Settled& event);
   // Registration itself dropped a message.
   void rejected(const registration::PeerRejected& event);
+  // How many messages the agent has dropped, and how many it still had when it stopped.
+  void dropped(ProcessId process, std::uint64_t messages);
+  void unsent(ProcessId process, std::uint64_t messages);
   // `now`: nothing the process did came after.
   void gone(const registration::PeerGone& event, TimeNs now);
   void ended(ProcessEntry& entry, TimeNs now);
-  // What is kept of the logs is given out as far as it is known.
+  // Gives out the records of logs that are kept, as far as they are known.
   void flush(TimeNs now);
   // It executed another program at `time`: what the agent said before is of memory that is no more.
   void executed(ProcessEntry& entry, TimeNs time);
@@ -80,6 +84,7 @@ class AgentMessages {
     std::shared_ptr<registration::LargeMessage> large = {};  // what was said, where it is one
   };
 
+  bool take_message(const registration::PeerMessage& event);
   std::vector<profile::ActivityRecord> take_records(ProcessEntry& entry,
                                                     const registration::ActivityRecords& event);
   void keep_up_to(ProcessEntry& entry, TimeNs time, bool all);
@@ -119,6 +124,7 @@ class AgentMessages {
   TimeNs attributed_ = kTimeMin;
   std::uint64_t wall_clock_ns_ = 0;  // of recorded_from_
   profile::DrawnPpm drawn_ = profile::kAllDrawn;
+  bool took_ = false;
   std::map<std::string, std::uint64_t> refused_;
   std::vector<Limited> limited_;
   WaitNames waits_;

@@ -44,7 +44,7 @@ class LockWaits {
   std::size_t forget_at_ = 1024;  // keys
 };
 
-// What was seen of the execution goes into its record, which is about to be told as ended.
+// Puts the blockers that were seen into the record of the execution, which is about to be told as ended.
 void end_blockers(RunningExecution& execution);
 
 }  // namespace tailor::pipeline

@@ -16,14 +16,14 @@
 
 namespace tailor::pipeline {
 
-// One thread. What the constructor is given must outlive it.
+// One thread. Everything passed to the constructor must outlive it.
 class Losses {
  public:
   Losses(Accounts& accounts, Mappings& mappings, KernelCode& kernel_code, Problems& problems)
       : accounts_(accounts), mappings_(mappings), kernel_code_(kernel_code), problems_(problems) {}
 
-  // Events of one ring, in the order in which they lie there. What is lost among the first of them is newer
-  // than `horizon` (kTimeMin: that is not known). `now`: whose number a pid is.
+  // Events of one ring, in the order in which they lie there. Records that are lost among the first of them
+  // are newer than `horizon` (kTimeMin: that is not known). `now`: whose number a pid is.
   void take(const capture::RingLayout& layout, const capture::Batch& batch, TimeNs horizon, TimeNs now);
   void ring_closed(capture::RingIndex ring, TimeNs now);
   // The reader of the rings has counted, too. `entry`: the process of the event, NULL: none of ours.

@@ -16,7 +16,7 @@
 
 namespace tailor::pipeline {
 
-// What the agent costs is not the engine's, and is known by its thread and its library.
+// The cost of the agent is not the engine's, and is known by its thread and its library.
 void tell_agent(profile::ProfileSink& sink, const ProcessEntry& entry);
 
 // One thread. Sink and table must outlive it.

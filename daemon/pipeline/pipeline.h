@@ -16,29 +16,18 @@
 #include "daemon/pipeline/accounts.h"
 #include "daemon/pipeline/agent_messages.h"
 #include "daemon/pipeline/input.h"
-#include "daemon/pipeline/kernel_code.h"
 #include "daemon/pipeline/losses.h"
 #include "daemon/pipeline/mappings.h"
 #include "daemon/pipeline/pebs_watch.h"
+#include "daemon/pipeline/pipeline_options.h"
 #include "daemon/pipeline/problems.h"
 #include "daemon/pipeline/process_lives.h"
-#include "daemon/pipeline/process_news.h"
 #include "daemon/pipeline/process_table.h"
 #include "daemon/pipeline/ring_set.h"
-#include "daemon/pipeline/sample_stage.h"
-#include "daemon/pipeline/waits.h"
-#include "daemon/process/limits.h"
+#include "daemon/pipeline/shares.h"
+#include "daemon/pipeline/sorted_events.h"
 
 namespace tailor::pipeline {
-
-struct PipelineOptions {
-  TimeNs delay = 200'000'000;      // how long samples wait for what is said about them
-  TimeNs max_lag = 2'000'000'000;  // but never longer than this
-  bool all_marks = false;          // every record of the activity logs is kept
-  bool slot_states = true;         // a sample's state is believed before the log; false: to compare the two
-  std::size_t most_pending = std::size_t{1} << 20;  // events that wait; beyond it the older half leaves early
-  process::Limits limits;
-};
 
 struct PipelineStats {
   TimeNs watermark = kTimeMin;
@@ -61,20 +50,22 @@ class Pipeline : public Input {
   void on_recording(const profile::RecordingInfo& info) override;
   void on_clock(const clock::Conversion& piece, bool restarted) override;
   void on_perf_clock(const clock::Conversion& line) override;
-  void on_known_process(const KnownProcess& process) override;
+  void on_known_process(const KnownProcess& process) override { lives_.known(process, now_); }
   void on_ring(const capture::RingLayout& layout) override;
   void on_chunk(const capture::RingChunk& chunk) override;
   void on_round(TimeNs horizon) override;
   void on_ring_closed(capture::RingIndex ring) override;
   void on_connected(const registration::PeerConnected& event) override { messages_.connected(event); }
-  void on_message(const registration::PeerMessage& event) override {
-    took_message_ = messages_.message(event);
-  }
+  void on_message(const registration::PeerMessage& event) override { messages_.message(event); }
   void on_activity(const registration::ActivityRecords& event) override { messages_.activity(event); }
   void on_settled(const registration::Settled& event) override { messages_.settled(event); }
   void on_rejected(const registration::PeerRejected& event) override { messages_.rejected(event); }
-  void on_agent_dropped(ProcessId process, std::uint64_t messages) override;
-  void on_agent_unsent(ProcessId process, std::uint64_t messages) override;
+  void on_agent_dropped(ProcessId process, std::uint64_t messages) override {
+    messages_.dropped(process, messages);
+  }
+  void on_agent_unsent(ProcessId process, std::uint64_t messages) override {
+    messages_.unsent(process, messages);
+  }
   void on_gone(const registration::PeerGone& event) override { messages_.gone(event, now_); }
   void on_capture_ended(const CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;
@@ -84,41 +75,29 @@ class Pipeline : public Input {
 
   PipelineStats stats() const;
   // Of all processes, and of what belongs to none.
-  profile::Accounting total();
+  profile::Accounting total() const { return accounts_.total(); }
   // What every connected agent has settled, kTimeMax without one. A caller of flush() waits for it before.
   TimeNs settled();
   TimeNs horizon() const { return round_; }
-  // The latest time of any record so far, kTimeMin without one.
-  TimeNs newest() const { return newest_; }
-  // The same of samples. Other records may be told ahead of their time.
-  TimeNs newest_sample() const { return newest_sample_; }
-  // Of the samples of the last chunk.
-  TimeNs newest_of_chunk() const { return newest_of_chunk_; }
+  const NewestTimes& newest() const { return rings_.newest(); }
   // Whether the recorded times of PEBS samples are those of the buffer's drain, by their own testimony.
   bool pebs_times_doubted() const { return pebs_watch_.doubted(); }
   std::vector<Problem> take_problems() { return problems_.take(); }
   // Processes of which records of mappings were lost since the last call, and after what time. A look at each
   // says what is mapped now.
   std::vector<Mappings::Lost> take_lost_maps() { return mappings_.take_lost(); }
-  // Whether the last message was taken; if not, nobody else is to keep anything of it.
-  bool took_message() const { return took_message_; }
   AgentMessages& messages() { return messages_; }
-  // What processes keep here, of memory.
-  std::size_t kept_bytes() const { return shares_.bytes(); }
-  const std::map<std::uint32_t, Shares::User>& users() const { return shares_.users(); }
+  // What processes and users keep here.
+  const Shares& shares() const { return shares_; }
   ProcessTable& processes() { return table_; }
   const clock::Timeline& timeline() const { return timeline_; }
 
  private:
-  struct Leaving;
-
   static void adopt_nameless(const capture::RingLayout& layout, capture::Batch& batch);
   void count_overall();
-  void take_late(capture::Batch& late);
+  void leave(TimeNs before);
   bool take_look(TimeNs watermark);
   void move_watermark(TimeNs watermark);
-  void handle(const capture::Batch& batch, capture::Event& event);
-  void kernel_symbol(const capture::Batch& batch, const capture::Event& event);
   void tell_changes();
 
   profile::ProfileSink& sink_;
@@ -131,21 +110,16 @@ class Pipeline : public Input {
   Mappings mappings_;
   AgentMessages messages_;
   ProcessLives lives_;
-  bool took_message_ = false;
   RingSet rings_;
   PebsWatch pebs_watch_;
   capture::EventSorter sorter_;
-  KernelCode kernel_code_;
+  SortedEvents events_;
   Losses losses_;
-  ProcessNews news_;
-  Waits waits_;
-  SampleStage samples_;
   TimeNs now_ = kTimeMin;
   TimeNs round_ = kTimeMin;
   PipelineStats stats_;
   capture::Intake decoded_;
   capture::Batch late_;
-  TimeNs newest_ = kTimeMin, newest_sample_ = kTimeMin, newest_of_chunk_ = kTimeMin;
 };
 
 }  // namespace tailor::pipeline

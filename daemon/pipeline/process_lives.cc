@@ -5,6 +5,19 @@
 
 namespace tailor::pipeline {
 
+void ProcessLives::known(const KnownProcess& process, TimeNs now) {
+  ProcessEntry& entry = table_.get(process.process, now);
+  entry.record.comm = process.comm;
+  entry.record.cgroup = process.cgroup;
+  if (!process.rules.empty()) entry.record.rules = process.rules;
+  entry.record_changed = true;
+  if (!accounts_.expects_others()) entry.begin_own_records();
+  mappings_.seen(entry, process, now);
+  if (process.agent_thread == 0) return;
+  entry.state.set_agent_thread(process.agent_thread);
+  tell_agent(sink_, entry);
+}
+
 void ProcessLives::named(const capture::Batch& batch, const capture::Event& event) {
   ProcessEntry* entry = accounts_.owner(event.pid, event.time);
   if (entry == nullptr) return;

@@ -8,7 +8,7 @@
 
 namespace tailor::pipeline {
 
-// One thread. What the constructor is given must outlive it.
+// One thread. Everything passed to the constructor must outlive it.
 class ProcessNews {
  public:
   // `all_marks`: others tell of all regions, when they begin and end.

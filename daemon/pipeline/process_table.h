@@ -54,7 +54,7 @@ struct ProcessEntry {
   void forked_off(ProcessEntry& parent, TimeNs time);
   // It is the process of which so far only the number was known, and all up to `attributed` was told so.
   void take_over(ProcessEntry& unnamed, TimeNs attributed);
-  // Its own events were opened. What it did between its fork and that moment is in no ring.
+  // Its own events were opened. No ring has its work between its fork and that moment.
   void begin_own_records();
 
   // The agent of `agent_instance` counts what it dropped and did not send from now on, or goes on to.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/clock/perf_time.h"
@@ -49,7 +50,19 @@ const capture::RingLayout* RingSet::decode(const capture::RingChunk& chunk, cons
       if (!arrival.packed()) out.batch.events[arrival.at].time = arrival.time;
     }
   }
+  note_times(out);
   return &known->second.layout();
+}
+
+void RingSet::note_times(const capture::Intake& decoded) {
+  newest_.sample_of_chunk = kTimeMin;
+  for (const capture::Arrival& arrival : decoded.order) {
+    newest_.record = std::max(newest_.record, arrival.time);
+    const bool is_sample =
+        arrival.packed() || decoded.batch.events[arrival.at].kind == capture::Kind::kSample;
+    if (is_sample) newest_.sample_of_chunk = std::max(newest_.sample_of_chunk, arrival.time);
+  }
+  newest_.sample = std::max(newest_.sample, newest_.sample_of_chunk);
 }
 
 }  // namespace tailor::pipeline

@@ -26,7 +26,7 @@
 
 namespace tailor::pipeline {
 
-// One thread. What the constructor is given must outlive it.
+// One thread. Everything passed to the constructor must outlive it.
 class SampleStage {
  public:
   // `slot_states`: what a sample says by the slot of its thread is believed before the log.

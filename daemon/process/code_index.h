@@ -19,9 +19,9 @@
 namespace tailor::process {
 
 // One that is loaded over another proves that the older one's unloading was not heard of, and ends it. So no
-// two overlap at any time. What is told counts from its own time, in whatever order it comes: a late message
-// about an old object never ends a newer one. Those that ended stay until trim() has passed their end. One
-// thread.
+// two overlap at any time. Each piece of news counts from its own time, in whatever order it comes: a late
+// message about an old object never ends a newer one. Those that ended stay until trim() has passed their
+// end. One thread.
 class CodeIndex {
  public:
   static constexpr std::uint32_t kRowNumbers = (1u << 31) - 1;

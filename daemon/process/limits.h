@@ -1,4 +1,4 @@
-// How much of one process the daemon keeps. What goes beyond is refused with a reason and counted: a process
+// How much of one process the daemon keeps. Anything beyond is refused with a reason and counted: a process
 // can make its own profile poorer, never the daemon larger.
 #pragma once
 

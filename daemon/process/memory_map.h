@@ -39,7 +39,7 @@ struct MapBudget {
   std::size_t held = 0;
 };
 
-// One thread. What is mapped takes the place of what was there; that memory is unmapped is not heard of.
+// One thread. New mappings take the place of older ones; that memory is unmapped is not heard of.
 class MemoryMap {
  public:
   // Mappings beyond `most` are left out, and beyond what `budget` has, which must outlive it; NULL: no bound.

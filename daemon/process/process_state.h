@@ -2,8 +2,8 @@
 //
 // Life: made when the process is first heard of; changed by the control thread, from agent messages and
 // activity logs whose times were converted; read by attribute(), which runs behind a watermark; trimmed once
-// the watermark has passed, so that what is over does not stay. What an agent says is validated here: a
-// refusal is an error with its reason, and changes nothing.
+// the watermark has passed, so that what is over does not stay. The messages of an agent are validated here:
+// a refusal is an error with its reason, and changes nothing.
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@ class ProcessState {
   AgentNumbers numbers() const { return agents_.empty() ? AgentNumbers() : agents_.back().numbers; }
   // Those that were told of are taken: the next agent's are others.
   NumbersInUse& numbers_in_use() { return numbers_in_use_; }
-  // What was not said again is over since `time`. Returns the ids of code objects that ended.
+  // Everything that was not said again is over since `time`. Returns the ids of code objects that ended.
   std::vector<CodeId> end_resync(TimeNs time);
   // No agent speaks for the process any more (it said goodbye, or the process ended). As end_resync.
   std::vector<CodeId> stop_agent(TimeNs time);

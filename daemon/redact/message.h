@@ -15,8 +15,8 @@ class MessageRedactor {
 
   // In place: texts attached to plans and code (but "ir", which makes no sense without its constants), names
   // and attributes of components, names of plans, pipelines and code, the label "query", and what went wrong
-  // with an execution. Costs nothing for messages that have none of these. What Tailor's extension for
-  // PostgreSQL says of a node itself stays: what wrappers cost, and the server's name of a subplan.
+  // with an execution. Costs nothing for messages that have none of these. The words of Tailor's
+  // extension for PostgreSQL about a node stay: what wrappers cost, and the server's name of a subplan.
   void redact(v1::AgentMessage& message, DoubleQuotes quotes) const;
 
  private:

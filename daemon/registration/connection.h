@@ -56,7 +56,7 @@ class Connection {
   Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
              DescriptorCloser& closer, MessageReader& reader, const UserShares& shares,
              UserCounts::Taken held, const DictionaryUse::Most& dictionaries, Admit admit);
-  // What came from the process is closed elsewhere, and soon.
+  // Other threads close the descriptors that came from the process, and soon.
   ~Connection();
 
   ConnectionId id() const { return id_; }
@@ -96,7 +96,7 @@ class Connection {
   void advance_mark();
   void try_settle();
 
-  // The process is gone. What it sent before is still read.
+  // The process is gone. Its earlier messages are still read.
   void process_ended();
   // The connection is to be closed. The first reason given counts. Its logs get a last pass.
   void finish(GoneReason reason, std::string detail);
@@ -117,7 +117,7 @@ class Connection {
   bool unwatched = false;
   // It has said something that was not read yet, as far as the server knows.
   bool ready = false;
-  // What it says ends the server's waits. If not, it is asked at each call.
+  // Its messages end the server's waits. If not, it is asked at each call.
   bool ends_waits = true;
 
  private:
@@ -139,8 +139,8 @@ class Connection {
   bool put_labels_in(PeerMessage& event);
   void deliver(PeerMessage event);
   void reject(std::string what);
-  // What the message brings is not kept; unlike one that is rejected it does not end the connection in the
-  // long run.
+  // The contents of the message are not kept; unlike one that is rejected it does not end the connection in
+  // the long run.
   void beyond(const char* limit, std::string why);
   void protocol_error(std::string what);
 

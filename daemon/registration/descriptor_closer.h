@@ -31,7 +31,7 @@ class DescriptorCloser {
 
   // Something that came from a process of this user. Returns at once. Any thread.
   void close(std::uint32_t uid, UniqueFd descriptor);
-  // A connection to such a process. What it holds unread is thrown away first (see discard_unread).
+  // A connection to such a process. Its unread messages are thrown away first (see discard_unread).
   void close_connection(std::uint32_t uid, UniqueFd socket);
   // A memory file that came from such a process.
   void close_memory(std::uint32_t uid, UniqueFd file);

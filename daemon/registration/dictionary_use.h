@@ -42,7 +42,7 @@ class DictionaryUse {
   static std::size_t bytes_of(const v1::AgentMessage& message);
 
  private:
-  // Things that are there, by id. What is said of the same again takes its place.
+  // Things that are there, by id. A later word on the same thing takes its place.
   struct Table {
     std::size_t most_bytes = 0, bytes = 0;
     std::unordered_map<std::uint64_t, std::size_t> sizes = {};

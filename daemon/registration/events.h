@@ -29,8 +29,8 @@ constexpr bool speaks_for_another(ConnectionId connection) {
 
 // An agent said Hello. The kernel says who it is; `hello` is what the agent says.
 // A reconnect of the same agent (equal `hello.instance()`) continues its process: the agent sends again all
-// that is live, with the old times. What it loaded before and does not send again by the first Settled of
-// this connection is gone.
+// that is live, with the old times. Plans and code that it loaded before are gone, if it does not send
+// them again by the first Settled of this connection.
 struct PeerConnected {
   ConnectionId connection = 0;
   ProcessId process;

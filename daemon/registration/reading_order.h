@@ -9,7 +9,7 @@
 
 namespace tailor::registration {
 
-// What a connection cost counts half after a second. One thread.
+// The cost of a connection counts half after a second. One thread.
 class ReadingOrder {
  public:
   using Clock = std::chrono::steady_clock;

@@ -1,7 +1,7 @@
 // How many messages a second the agents of one user may send. Beyond that they are read later, not dropped:
 // their own queues fill, and their agents count what they drop themselves. Each process of the user has an
-// even part of its own, so that one that sends without end does not delay the others. What they leave is for
-// a user who sends more.
+// even part of its own, so that one that sends without end does not delay the others. The rest is for a user
+// who sends more.
 #pragma once
 
 #include <chrono>

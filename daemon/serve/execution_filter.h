@@ -13,7 +13,7 @@
 
 namespace tailor::serve {
 
-// Whether the asker may see an execution; empty: all. What one may not see does not exist.
+// Whether the asker may see an execution; empty: all. An execution that one may not see does not exist.
 using Visible = std::function<bool(const store::ExecutionRow&)>;
 
 // What a list of executions is to hold. Nothing set: the newest.

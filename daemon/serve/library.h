@@ -156,7 +156,7 @@ class Sieve {
   bool after_;
 };
 
-// The first rows of a list. What it keeps is bounded in bytes too: labels may be long.
+// The first rows of a list. Its size is bounded in bytes too: labels may be long.
 class Page {
  public:
   explicit Page(std::size_t limit) : limit_(limit) {}

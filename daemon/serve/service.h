@@ -57,7 +57,7 @@ class Service {
   // All views of one target with the keys of their requests (docs/http-api.md, "bundle").
   Result<Json> bundle(const Target& target, const Access& access, const Stop& stop);
 
-  // The same as values, for those who make text of them. What `access` may not see is in none.
+  // The same as values, for those who make text of them. None has data that `access` may not see.
 
   // Loads and checks that `access` may see it.
   Result<View> open(const Target& target, const Filters& filters, Detail detail, const Access& access,

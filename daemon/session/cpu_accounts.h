@@ -21,12 +21,12 @@ class CpuAccounts {
 
   // The process is sampled from now on. `user_mode_only`: not in kernel mode.
   void begin(ProcessId process, bool user_mode_only);
-  // What it has used by now is compared when all its samples up to now have been attributed. One that has
+  // Its use until now is compared when all its samples up to now have been attributed. One that has
   // ended can be looked at until its parent has waited for it.
   void look(ProcessId process, bool user_mode_only);
   // It is not sampled any more; a look that waits still counts.
   void end(ProcessId process) { coverage_.end(process); }
-  // What it uses until it begins again is in no account.
+  // Its use until it begins again is in no account.
   void close(ProcessId process) { coverage_.close(process); }
   // Compares what may be compared now.
   void settle();

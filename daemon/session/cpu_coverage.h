@@ -32,7 +32,7 @@ inline bool lacks_a_process(const CpuCoverage& coverage) {
 }
 
 // For processes that go on: each is looked at now and then, and what its samples stand for is taken when all
-// of them up to that look have been attributed. What a process uses after its last look is on neither side.
+// of them up to that look have been attributed. The use of a process after its last look is on neither side.
 // One thread.
 class CpuCoverageOfProcesses {
  public:
@@ -48,7 +48,7 @@ class CpuCoverageOfProcesses {
   // It is not sampled any more. A look that waits still counts.
   void end(ProcessId process);
 
-  // What it uses from now until it begins again is in no account, even if a look waits: then what it used
+  // Its use from now until it begins again is in no account, even if a look waits: then what it used
   // since the last one that was settled is on neither side.
   void close(ProcessId process);
 

@@ -32,7 +32,7 @@ class FirstLooks {
   // Begins a look; take() tells what it saw. `memory`: all of the process's memory, not its code alone.
   // `since`: before its events were opened.
   void begin(ProcessId process, TimeNs since, bool memory);
-  // What it has mapped must be looked at again, because records were lost, at `since` or just before. Not
+  // Its mappings must be looked at again, because records were lost, at `since` or just before. Not
   // more often than each second. False: such a look waits already.
   bool again(ProcessId process, TimeNs since, bool memory);
   // Tells those that are finished, or a part of them; nothing of a process that is gone before the first

@@ -25,7 +25,7 @@ constexpr std::size_t kLittleMemory = std::size_t{1} << 20;
 }  // namespace
 
 void ForeignProcesses::add(ProcessId process, NamesFrom names) {
-  if (processes_.contains(process)) return;
+  if (processes_.contains(process) || is_registered(pipeline_, process)) return;
   look_at(start(process, names, pipeline_.processes().find(process)));
 }
 

@@ -52,7 +52,7 @@ class ForeignProcesses {
         hear_code_(std::move(hear_code)),
         run_(std::move(run)) {}
 
-  // Speaks for the process from now on, unless that is done already.
+  // Speaks for the process from now on, unless that is done already, by this or by an agent of the process.
   void add(ProcessId process, NamesFrom names);
   // For the user: where its names come from; "" where nobody speaks for it.
   std::string source_of(ProcessId process) const;

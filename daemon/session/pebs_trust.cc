@@ -10,9 +10,9 @@ constexpr TimeNs kClockPatience = 3'000'000'000;
 
 }  // namespace
 
-std::string PebsTrust::settle(capture::CaptureOptions& options, bool convertible, TimeNs now) {
-  note_clock(convertible, now);
-  return settle_large_pebs(options, convertible, [this, now] { return times_.verdict(now); });
+std::string PebsTrust::settle(capture::CaptureOptions& options, TimeNs now) {
+  note_clock(now);
+  return settle_large_pebs(options, convertible(), [this, now] { return times_.verdict(now); });
 }
 
 std::string PebsTrust::doubt(bool recorded_late, TimeNs now) {

@@ -17,8 +17,8 @@ class RateSpans {
   // Over ones that the list keeps: every profile carries them.
   static constexpr std::size_t kMostOver = 256;
 
-  // What the process had until then is over. The same rate for the same reason goes on. Whether anything
-  // changed.
+  // The rate that the process had until then is over. The same rate for the same reason goes on. Whether
+  // anything changed.
   bool begin(ProcessId process, TimeNs from, std::uint64_t frequency, const std::string& why);
   // Whether there was one.
   bool end(ProcessId process, TimeNs to);

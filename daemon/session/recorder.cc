@@ -103,7 +103,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
           [this](ProcessId process, const v1::CodeObject& code) { stacks_.foreign_code(process, code); },
           file_work(options_)),
       first_looks_(os, file_work(options_)),
-      pebs_trust_([&os] { return probe_pebs_times(os); }),
+      pebs_trust_(clock_, [&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
                   return capture::measure_sample_cost(os_, spec, how, pairs);
@@ -118,9 +118,10 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
             return opener_.open(with, pid, how);
           }),
       names_(os, pipeline_, input_, on_problem_, std::move(options_.name_functions), options_.namer),
-      sampled_({os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_}, pebs_trust_, overhead_,
-               foreign_, first_looks_),
-      changes_({os, pipeline_, reader_, clock_, on_problem_}, sampled_, pebs_trust_, overhead_),
+      notes_(facts_, overhead_),
+      sampled_(os, input_, reader_, cpu_, notes_, pebs_trust_, overhead_, foreign_, first_looks_),
+      pebs_(os, pipeline_, on_problem_, sampled_, pebs_trust_),
+      changes_(os, pipeline_, reader_, on_problem_, sampled_, notes_, overhead_),
       rates_(os, facts_, on_problem_, sampled_, changes_, options_.capture),
       paused_(os, cpu_, facts_, sampled_, options_.capture),
       rules_(os, pipeline_, on_problem_, sampled_, paused_, options_.capture, options_.rules) {

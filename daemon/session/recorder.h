@@ -36,6 +36,7 @@
 #include "daemon/session/on_problem.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/paused_processes.h"
+#include "daemon/session/pebs_reopening.h"
 #include "daemon/session/pebs_trust.h"
 #include "daemon/session/process_rules.h"
 #include "daemon/session/rate_changes.h"
@@ -44,6 +45,7 @@
 #include "daemon/session/rule_follower.h"
 #include "daemon/session/sampled_processes.h"
 #include "daemon/session/sampling_changes.h"
+#include "daemon/session/sampling_notes.h"
 #include "daemon/session/step_clock.h"
 #include "daemon/session/wall_clock.h"
 #include "daemon/unwind/mapping_ids.h"
@@ -187,6 +189,8 @@ class Recorder : private registration::Sink {
   void recording_ended(const RecordingEnded& ended);
   void tell_closed(ProcessId process);
   void look_at_foreign();
+  void look_again(ProcessId process, TimeNs since);
+  void take_first_looks();
   void finish_flushes();
   bool arrived(TimeNs time);
   void tell_problems();
@@ -240,7 +244,9 @@ class Recorder : private registration::Sink {
   OverheadControl overhead_;
   capture::CaptureReader reader_;  // calls queue_ and opener_
   LiveNames names_;
+  SamplingNotes notes_;
   SampledProcesses sampled_;
+  PebsReopening pebs_;
   SamplingChanges changes_;
   RateChanges rates_;
   PausedProcesses paused_;

@@ -47,7 +47,7 @@ void Recorder::on_message(registration::PeerMessage event) {
   stirred_ = listened_;
   literals_.message(event);
   input_.on_message(event);
-  if (pipeline_.took_message()) code_.message(event);
+  if (pipeline_.messages().took()) code_.message(event);
   if (!event.said().has_barrier()) return;
   v1::DaemonMessage answer;
   answer.mutable_barrier_ack()->set_sequence(event.said().barrier().sequence());

@@ -12,7 +12,7 @@ constexpr TimeNs kPublishInterval = 100'000'000;  // a status has strings of all
 std::map<std::uint32_t, UserResources> users_of(const pipeline::Pipeline& pipeline,
                                                 const registration::Server& server) {
   std::map<std::uint32_t, UserResources> users;
-  for (const auto& [uid, has] : pipeline.users()) {
+  for (const auto& [uid, has] : pipeline.shares().users()) {
     users[uid].processes = has.processes;
     users[uid].memory_bytes = has.bytes;
   }

@@ -40,7 +40,7 @@ void Recorder::turn(bool last) {
   if (os_.now() >= next_foreign_) look_at_foreign();
   backlog_.take(last,
                 [this](CaptureMessage& each, unwind::Patience* patience) { return take(each, patience); });
-  changes_.watch_pebs();
+  pebs_.watch();
   if (!last && !ending_) {
     rates_.take(options_.ask_rates);
     rates_.look();
@@ -52,8 +52,8 @@ void Recorder::turn(bool last) {
     next_foreign_ = kTimeMin;
   }
   foreign_.say();
-  for (const auto& [process, since] : pipeline_.take_lost_maps()) sampled_.look_again(process, since);
-  sampled_.take_looks();
+  for (const auto& [process, since] : pipeline_.take_lost_maps()) look_again(process, since);
+  take_first_looks();
   input_.advance(first_looks_.known_until(foreign_.known_until(os_.now())));
   requests_.do_all([this] { publish(); });
   finish_flushes();
@@ -129,6 +129,29 @@ bool Recorder::take_chunk(capture::RingChunk& chunk, unwind::Patience* patience)
   return finished.has_value();
 }
 
+// Records of what it has mapped were lost.
+void Recorder::look_again(ProcessId process, TimeNs since) {
+  const ProcessSampling* sampled = sampled_.find(process);
+  if (sampled == nullptr) return;
+  if (!first_looks_.again(process, since, capture::wants_memory_map(sampled->options))) return;
+  on_problem_({process,
+               "more was mapped at once, by whatever process, than the kernel's ring holds: records of "
+               "mappings were lost, and what this process has mapped is read again"});
+}
+
+void Recorder::take_first_looks() {
+  first_looks_.take(
+      [this](const pipeline::KnownProcess& process) {
+        input_.on_known_process(process);
+        names_.known(process);
+      },
+      [this](ProcessId process) {
+        on_problem_({process,
+                     "what it had mapped before it was sampled could not be read within 30 s: "
+                     "functions there have no names"});
+      });
+}
+
 // Its events are closed, and everything they took was handed over.
 void Recorder::recording_ended(const RecordingEnded& ended) {
   const auto over = sampled_.ended(ended);
@@ -138,7 +161,7 @@ void Recorder::recording_ended(const RecordingEnded& ended) {
     if (!ending_) paused_.closed(before, ended.time);
     return;
   }
-  if (over->state == SamplingState::kReopening && !ending_ && changes_.reopen(before)) return;
+  if (over->state == SamplingState::kReopening && !ending_ && pebs_.reopen(before)) return;
   rates_.forget(before.process);
   if (over->state == SamplingState::kLeaving || over->state == SamplingState::kIgnoring) return;
   const bool lives = os::has_memory(os_, before.process);

@@ -7,7 +7,6 @@
 #include "daemon/session/known_process.h"
 #include "daemon/session/pebs_probe.h"
 #include "daemon/session/redraw.h"
-#include "daemon/session/registered.h"
 
 namespace tailor::session {
 namespace {
@@ -23,8 +22,8 @@ bool only_timers(const capture::CaptureOptions& options) {
 }  // namespace
 
 Status SampledProcesses::settle(ProcessId process, capture::CaptureOptions& options, std::string& note) {
-  const TimeNs now = parts_.os.now();
-  note = pebs_trust_.settle(options, parts_.clock.model().perf_line().has_value(), now);
+  const TimeNs now = os_.now();
+  note = pebs_trust_.settle(options, now);
   if (!overhead_.enabled()) return Ok{};
   // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
   if (options.sampled_by == capture::SampledBy::kBpf) {
@@ -39,7 +38,7 @@ Status SampledProcesses::settle(ProcessId process, capture::CaptureOptions& opti
 bool SampledProcesses::may_open(const capture::CaptureOptions& options) {
   if (!is_ready_ || overhead_.enabled()) return true;
   capture::CaptureOptions settled = options;
-  (void)pebs_trust_.settle(settled, parts_.clock.model().perf_line().has_value(), parts_.os.now());
+  (void)pebs_trust_.settle(settled, os_.now());
   return is_ready_(settled);
 }
 
@@ -49,7 +48,7 @@ void SampledProcesses::took(ProcessSampling& sampled, const capture::CaptureOpti
   sampled.reads_slots = attached.reads_slots;
   sampled.user_mode_only = attached.user_mode_only;
   sampled.renews = attached.renews;
-  sampled.redraw = attached.redraws ? kTimeMax : next_redraw(settled, parts_.os.now());
+  sampled.redraw = attached.redraws ? kTimeMax : next_redraw(settled, os_.now());
   sampled.births.reset();
   sampled.may_move = settled.placement == capture::Placement::kAuto;
   if (settled.placement == capture::Placement::kAuto && only_timers(settled))
@@ -58,30 +57,7 @@ void SampledProcesses::took(ProcessSampling& sampled, const capture::CaptureOpti
 
 Status SampledProcesses::open_running(ProcessId process, const capture::CaptureOptions& options,
                                       const Origin& origin) {
-  return open({process, comm_of(parts_.os.proc(), process.pid)}, options, origin);
-}
-
-void SampledProcesses::take_looks() {
-  looks_.take(
-      [this](const pipeline::KnownProcess& process) {
-        parts_.input.on_known_process(process);
-        if (on_opened_) on_opened_(process);
-      },
-      [this](ProcessId process) {
-        parts_.on_problem({process,
-                           "what it had mapped before it was sampled could not be read within 30 s: "
-                           "functions there have no names"});
-      });
-}
-
-void SampledProcesses::look_again(ProcessId process, TimeNs since) {
-  const auto found =
-      std::ranges::find_if(sampled_, [&](const ProcessSampling& each) { return each.process == process; });
-  if (found == sampled_.end()) return;
-  if (!looks_.again(process, since, capture::wants_memory_map(found->options))) return;
-  parts_.on_problem({process,
-                     "more was mapped at once, by whatever process, than the kernel's ring holds: records of "
-                     "mappings were lost, and what this process has mapped is read again"});
+  return open({process, comm_of(os_.proc(), process.pid)}, options, origin);
 }
 
 Status SampledProcesses::open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
@@ -90,8 +66,8 @@ Status SampledProcesses::open(const pipeline::KnownProcess& process, const captu
   capture::CaptureOptions settled = options;
   std::string fallback;
   if (Status done = settle(id, settled, fallback); !done.ok()) return done;
-  const TimeNs since = parts_.os.now();
-  auto attached = parts_.reader.attach(id.pid, settled);
+  const TimeNs since = os_.now();
+  auto attached = reader_.attach(id.pid, settled);
   if (!attached.ok()) {
     overhead_.end(id);
     return attached.error();
@@ -99,24 +75,22 @@ Status SampledProcesses::open(const pipeline::KnownProcess& process, const captu
   if (!fallback.empty()) attached->notes.push_back(fallback);
   if (!note.empty()) attached->notes.push_back(note);
   pipeline::KnownProcess known = process;
-  known.cgroup = cgroup_of(parts_.os.proc(), id.pid);
+  known.cgroup = cgroup_of(os_.proc(), id.pid);
   known.rules = origin.rules;
-  parts_.input.on_known_process(known);
+  input_.on_known_process(known);
   if (on_opened_) on_opened_(known);
   // What a program maps from its begin on is in the rings.
   if (!settled.enable_on_exec) looks_.begin(id, since, capture::wants_memory_map(settled));
-  parts_.facts.opened(attached->sources, attached->adds_up);
-  notes_ = attached->notes;
-  tell_notes(id);
+  notes_.opened(id, *attached);
   ProcessSampling sampled(id, attached->id, states_);
   sampled.apply(SamplingEvent::kOpen);
   sampled.options = options;
   sampled.origin = origin;
   took(sampled, settled, *attached);
-  parts_.cpu.begin(id, attached->user_mode_only);
+  cpu_.begin(id, attached->user_mode_only);
   sampled_.push_back(std::move(sampled));
   ++opened_;
-  if (!is_registered(parts_.pipeline, id)) foreign_.add(id, origin.names);
+  foreign_.add(id, origin.names);
   return Ok{};
 }
 
@@ -134,14 +108,13 @@ Status SampledProcesses::change(ProcessSampling& sampled, const capture::Capture
   sampled.options = options;
   sampled.options.followed.clear();
   took(sampled, settled, *attached);
-  notes_ = attached->notes;
-  tell_notes(sampled.process);
+  notes_.set(sampled.process, attached->notes);
   return Ok{};
 }
 
 Result<capture::Attached> SampledProcesses::replace(ProcessSampling& sampled,
                                                     const capture::CaptureOptions& options) {
-  auto attached = parts_.reader.replace(sampled.recording, sampled.process.pid, options);
+  auto attached = reader_.replace(sampled.recording, sampled.process.pid, options);
   if (attached.ok()) replaced_.emplace(std::exchange(sampled.recording, attached->id), sampled.process);
   return attached;
 }
@@ -167,8 +140,8 @@ std::optional<SampledProcesses::Ended> SampledProcesses::ended(const RecordingEn
   overhead_.end(before.process);
   tell_ended(before.process, ended, false);
   // Of one that was paused it was looked at then.
-  if (state != SamplingState::kPausing) parts_.cpu.look(before.process, before.user_mode_only);
-  parts_.cpu.end(before.process);
+  if (state != SamplingState::kPausing) cpu_.look(before.process, before.user_mode_only);
+  cpu_.end(before.process);
   return Ended{std::move(before), state};
 }
 
@@ -187,31 +160,10 @@ const ProcessSampling* SampledProcesses::first_with_children() const {
   return found == sampled_.end() ? nullptr : &*found;
 }
 
-void SampledProcesses::tell_notes(ProcessId process) {
-  std::vector<std::string> notes = notes_;
-  if (std::string overhead = overhead_.text(process); !overhead.empty()) notes.push_back(std::move(overhead));
-  if (std::string shared = capture::tell_shared_counters(counted_); !shared.empty())
-    notes.push_back(std::move(shared));
-  parts_.facts.sampling_notes(notes);
-}
-
 void SampledProcesses::tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on) {
-  parts_.input.on_capture_ended({process, ended.time, goes_on, ended.counts.filtered,
-                                 ended.counts.filtered_samples, ended.counts.broken_rings});
-  add_counted(ended.counts.times);
-  if (!capture::tell_shared_counters(counted_).empty()) tell_notes(process);
-}
-
-void SampledProcesses::add_counted(const std::vector<capture::CountedTime>& times) {
-  for (const capture::CountedTime& each : times) {
-    const auto known = std::ranges::find(counted_, each.source, &capture::CountedTime::source);
-    if (known == counted_.end()) {
-      counted_.push_back(each);
-      continue;
-    }
-    known->enabled_ns += each.enabled_ns;
-    known->running_ns += each.running_ns;
-  }
+  input_.on_capture_ended({process, ended.time, goes_on, ended.counts.filtered, ended.counts.filtered_samples,
+                           ended.counts.broken_rings});
+  notes_.add_counted(process, ended.counts.times);
 }
 
 }  // namespace tailor::session

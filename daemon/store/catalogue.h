@@ -136,7 +136,7 @@ class Catalogue {
   // false here at once, for threads that have more to do.
   void wait_for_readers(bool for_long);
 
-  // What is written between these is there after a crash as a whole or not at all.
+  // The changes between these are there after a crash as a whole or not at all.
   Status begin();
   Status commit();
   // As if begin() had not been called. Does nothing outside of a transaction.
@@ -159,7 +159,7 @@ class Catalogue {
   Status put_owner(RecordingNumber recording, ProcessId process, std::uint32_t uid);
   // Nothing: not known.
   Result<std::optional<std::uint32_t>> owner(RecordingNumber recording, ProcessId process) const;
-  // A process was sampled at another rate. What was said of the same begin before is replaced.
+  // A process was sampled at another rate. An earlier span with the same begin is replaced.
   Status put_rate(RecordingNumber recording, const profile::RateSpan& span);
   // Removes those that began first, where there are more than kMostRates: a user may ask for other rates
   // again and again.
@@ -236,7 +236,7 @@ class Catalogue {
   Status forget_removed(std::uint64_t before_wall_ns);
   // The segment holds these bytes of the process, beside what was said before. Its user is put_owner()'s.
   Status add_part(RecordingNumber recording, std::uint64_t segment, ProcessId process, std::uint64_t bytes);
-  // Of all segments whose file is there. What an older program wrote is in none.
+  // Of all segments whose file is there. None has segments that an older program wrote.
   Result<std::vector<SegmentPart>> parts() const;
   // The same by user, who has most first.
   Result<std::vector<DiskUse>> disk_uses() const;

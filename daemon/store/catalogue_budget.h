@@ -34,7 +34,7 @@ class CatalogueBudget {
   void set_most(std::uint64_t most) { most_ = most; }
 
   // Removes at most `rows` executions and names, until what is left is within the budget. Call it within a
-  // transaction. What went is noted in the catalogue, as of `wall_ns`.
+  // transaction. The catalogue notes the removed rows, as of `wall_ns`.
   Status make_room(Catalogue& catalogue, std::uint64_t rows, std::uint64_t wall_ns);
   // `rows` did not suffice: nothing new of this user is to be entered, since the user's old data are to go
   // before it.

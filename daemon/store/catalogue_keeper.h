@@ -53,7 +53,7 @@ class CatalogueKeeper {
   // Old segments are those of the store in `directory`, of which `recording` is being written.
   CatalogueKeeper(std::string directory, const StoreOptions& options, Catalogue catalogue,
                   RecordingNumber recording, std::uint64_t summed_up_to);
-  // What waits is not entered: see wait().
+  // Batches that wait are not entered: see wait().
   ~CatalogueKeeper();
   CatalogueKeeper(const CatalogueKeeper&) = delete;
   CatalogueKeeper& operator=(const CatalogueKeeper&) = delete;

@@ -23,7 +23,8 @@ struct NotePlace {
   RecordingNumber recording = 0;
   std::uint64_t data = 0;        // the data segment, 0 none
   std::uint64_t dictionary = 0;  // the dictionary segment, 0 none
-  // Nothing new of this user is entered: CatalogueBudget::full_of(). What is left out counts as removed then.
+  // Nothing new of this user is entered: CatalogueBudget::full_of(). Rows that are left out count as removed
+  // then.
   std::optional<std::optional<std::uint32_t>> full_of = {};
   std::uint64_t wall_ns = 0;  // CLOCK_REALTIME now
 };
@@ -65,7 +66,7 @@ class CatalogueNotes {
   // What was noted names samples from this time on, which may lie in earlier data segments; kTimeMax: no
   // such.
   TimeNs late_since() const { return noted_.late_since; }
-  // What follows is of another data segment.
+  // Everything that follows is of another data segment.
   void next_data_segment() { known_uses_.clear(); }
 
  private:

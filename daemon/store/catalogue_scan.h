@@ -19,7 +19,7 @@ struct CatalogueLimit {
 
 // Reads every segment that the catalogue does not know or knows as unfinished, and forgets those whose file
 // is gone. For use before anything is written: an unfinished segment is taken for one whose writer was
-// killed. A segment that is no profile stays where it is and is not entered. What is beyond the limit goes.
+// killed. A segment that is no profile stays where it is and is not entered. Rows beyond the limit go.
 Status catalogue_segments(const std::string& directory, Catalogue& catalogue, const CatalogueLimit& limit);
 
 // The catalogue of a store, up to date. One that cannot be used is renamed (catalogue.bad), `on_put_aside`

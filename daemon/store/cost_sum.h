@@ -15,7 +15,7 @@ using Wide = profile::Sum::Wide;
 // The number of parts of a sample, and of its weight: those of several owners are divided among them.
 inline constexpr std::uint32_t kParts = 1u << 20;
 
-// The parts that owners with these shares have, which add up to 1. What is left over is the first one's.
+// The parts that owners with these shares have, which add up to 1. The rest is the first one's.
 std::vector<std::uint32_t> whole_parts(std::span<const double> shares);
 
 // A number in parts, for who computes with it.

@@ -19,7 +19,7 @@ class Output {
   virtual ~Output() = default;
   // All of `bytes` or, with an error, none of them: a part that was written is taken back.
   virtual Status append(std::string_view bytes) = 0;
-  // What was appended survives a power failure once this has succeeded.
+  // Appended bytes survive a power failure once this has succeeded.
   virtual Status sync() = 0;
 };
 

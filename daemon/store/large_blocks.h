@@ -30,7 +30,7 @@ class LargeBlocks {
   };
 
   LargeBlocks();
-  // What is not made yet is given up.
+  // Blocks that are not made yet are given up.
   ~LargeBlocks();
   LargeBlocks(const LargeBlocks&) = delete;
   LargeBlocks& operator=(const LargeBlocks&) = delete;

@@ -31,7 +31,7 @@ struct OutputOptions {
 // An output whose name may lead elsewhere until it is time.
 class NamedOutput : public Output {
  public:
-  // What is written is worth a look from now on (Shown::kWhenBegun). Any thread may call it.
+  // The file is worth a look from now on (Shown::kWhenBegun). Any thread may call it.
   virtual void begin() {}
   // It is whole. Nothing may be appended afterwards. Fails where it could not take its name.
   virtual Status complete() { return Ok{}; }
@@ -39,7 +39,7 @@ class NamedOutput : public Output {
 
 // `path` as find_output_target() has it. A file is written beside it, and then takes its name; it allows
 // nobody more than a file that had the name. Where no file can be made beside it (the directory is another
-// user's), it is written in place. What is no file is written to as it is, and cannot take back what was
+// user's), it is written in place. A pipe or a device is written to as it is, and cannot take back what was
 // written when a write fails. A reader that has gone is an error (EPIPE) and no signal.
 //
 // append(), sync() and complete() are of one thread, begin() of any. `files` must outlive the output.

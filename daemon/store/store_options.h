@@ -17,7 +17,7 @@ struct StoreOptions {
   std::uint64_t dictionary_bytes = 64u << 20;             // a dictionary segment ends at this size
   std::uint64_t keep_bytes = 4ull << 30;                  // retention: of all segments together, 0 for ever
   std::uint64_t keep_ns = 7ull * 86'400 * 1'000'000'000;  // and by age, 0 for ever
-  // What a user has beyond a share of `keep_bytes` goes before what others have (disk_shares.h).
+  // The data of a user beyond a share of `keep_bytes` go before the data of others (disk_shares.h).
   bool disk_shares = true;
   // Of the catalogue, 0 any number; what is beyond goes (catalogue_budget.h).
   std::uint64_t catalogue_bytes = catalogue_budget(4ull << 30);

@@ -21,7 +21,7 @@ struct SummaryFile {
 };
 std::string summary_path(const std::string& directory, const SummaryFile& file);
 
-// By number. What another file contains is left out: a crash may have left it behind.
+// By number. A file that another one contains is left out: a crash may have left it behind.
 Result<std::vector<SummaryFile>> list_summaries(const std::string& directory);
 // Data segments up to this number are summed up: a report of sums and samples leaves them out. 0: none are.
 std::uint64_t summed_up_to(const std::vector<SummaryFile>& files);

@@ -21,7 +21,7 @@ class SumsTaker {
   virtual bool leaves_out(TimeNs first, TimeNs last) const = 0;
 };
 
-// One thread; what is given to the constructor must outlive it.
+// One thread; everything passed to the constructor must outlive it.
 class SumsReader {
  public:
   // Looks at the headers of all blocks, up to the first that is not one, and at the SUMS blocks.

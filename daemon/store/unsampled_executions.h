@@ -46,7 +46,7 @@ class UnsampledExecutions {
   // Executions that others name and that are not held back, of each interval.
   static constexpr std::size_t kMostNamed = 4096;
 
-  // What is to be kept goes to `give`, which must not call back.
+  // Executions that are to be kept go to `give`, which must not call back.
   using Give = std::function<void(const profile::ExecutionRecord&)>;
   explicit UnsampledExecutions(Give give) : give_(std::move(give)) {}
 

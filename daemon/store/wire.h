@@ -7,7 +7,7 @@
 
 namespace tailor::store {
 
-// Reads forward. What does not fit is false, and nothing can be read after it.
+// Reads forward. A read that does not fit gives false, and nothing can be read after it.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}

@@ -41,7 +41,7 @@ class ControlAnswers {
 
   // `asker`: for people, in the place of a reason.
   Status answer(const v1::ControlRequest& request, const std::string& asker, v1::ControlReply& reply);
-  // Waits for nobody. What it says is as the recorder and the store said it last, with its age. Both are
+  // Waits for nobody. The answer is as the recorder and the store said it last, with its age. Both are
   // asked to say it again.
   void status(v1::DaemonStatus& out);
   Status flush(v1::FlushReply& out);

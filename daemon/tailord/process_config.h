@@ -8,7 +8,7 @@
 
 namespace tailor::tailord {
 
-// What is wrong is told and left out.
+// Wrong entries are told and left out.
 session::ProcessRules read_process_rules(const toml::table& processes, const config::OnWrong& wrong);
 
 }  // namespace tailor::tailord

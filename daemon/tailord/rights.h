@@ -42,8 +42,8 @@ struct RightsNews {
 
 // Gives up what is not needed for these options, for this thread and all that it starts: before the first
 // one, and before anything of `options` is opened. Raises the limit of locked memory before, and joins the
-// group of the socket: both take a right. Does nothing for another user than root. What cannot be given up is
-// a warning.
+// group of the socket: both take a right. Does nothing for another user than root. A right that cannot be
+// given up is a warning.
 RightsNews give_up_rights(os::Os& os, const Options& options);
 
 // To the log. A daemon that does not start says nothing but why.

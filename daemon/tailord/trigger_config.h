@@ -8,7 +8,7 @@
 
 namespace tailor::tailord {
 
-// What is wrong is told and left out.
+// Wrong entries are told and left out.
 TriggerRules read_triggers(const toml::table& triggers, const config::OnWrong& wrong);
 
 }  // namespace tailor::tailord

@@ -2,7 +2,7 @@
 // object to each of its functions as the first argument, so a stack says which operator works.
 //
 // The argument is in rdi when the function begins. It is followed along all ways through the function: copies
-// in registers, and words of the frame. What is found holds on every way that the code can have come. Jumps
+// in registers, and words of the frame. A result holds on every way that the code can have come. Jumps
 // whose targets are not known can lead to every instruction. A compiler's own words of the frame have no
 // address, so calls and stores through pointers leave them as they are.
 #pragma once

@@ -20,7 +20,7 @@ class ControlClient {
   // that was tried, and why it failed; it is kDenied if a daemon may be there that this user may not ask.
   static Result<ControlClient> connect_first(const std::vector<std::string>& places);
 
-  // Asks and waits for the reply. What the daemon refuses is an error with its words.
+  // Asks and waits for the reply. A refusal of the daemon is an error with its words.
   Result<v1::ControlReply> ask(const v1::ControlRequest& request, int timeout_ms = 10'000);
 
  private:

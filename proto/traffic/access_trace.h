@@ -3,7 +3,7 @@
 //
 // Code that is instrumented calls access() for each load and store. The trace knows which region holds an
 // address, as the program says it, and leaves the stack out: registers that did not suffice are no traffic of
-// a plan. What it leaves out is counted.
+// a plan. The accesses that it leaves out are counted.
 #pragma once
 
 #include <compare>

@@ -3,9 +3,9 @@
 //
 // Section 7.2 of the thesis ("Read-Write Traffic Model") with these differences:
 // - Patterns of one phase share the cache as in shape.h, and not by equation 7.5.
-// - The state between phases is a stack: what was used last lies on top. Lines leave it at the bottom, and
-//   modified ones are written back then (7.14 to 7.16: M^TWB and WWB). A write-back counts for the pattern
-//   that modified the line last.
+// - The state between phases is a stack: the lines that were used last lie on top. Lines leave it at the
+//   bottom, and modified ones are written back then (7.14 to 7.16: M^TWB and WWB). A write-back counts for
+//   the pattern that modified the line last.
 // - In a phase, lines that a pattern modifies are written back unless they are still there at its end (7.12:
 //   M^SSW).
 //

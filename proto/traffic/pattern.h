@@ -46,7 +46,7 @@ struct Pattern {
   bool reads = true;
   bool writes = false;    // every access writes all used bytes
   bool allocates = true;  // false: accesses bypass the cache, as streaming stores do
-  bool discards = false;  // what it wrote is needed by nobody after its phase and need not be written back
+  bool discards = false;  // nobody needs the written data after its phase, and they need not be written back
 };
 
 // Patterns that run at the same time, each at a constant rate from the phase's begin to its end.

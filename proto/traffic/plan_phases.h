@@ -53,10 +53,10 @@ struct PlanPhases {
   std::vector<Computed> computed = {};  // of components that say it
 };
 
-// What check() says of the result depends on the cache alone: patterns that no cache could be evaluated with
-// are among `unpredicted`, and so are those beyond kMostPatternsOfPhase and kMostPatterns. A plan that does
-// not fit together (it is from a file) does no harm. Work: in proportion to the plan. Any thread that may
-// call `numbers`.
+// The answer of check() about the result depends on the cache alone: patterns that no cache could be
+// evaluated with are among `unpredicted`, and so are those beyond kMostPatternsOfPhase and kMostPatterns. A
+// plan that does not fit together (it is from a file) does no harm. Work: in proportion to the plan. Any
+// thread that may call `numbers`.
 PlanPhases plan_phases(const v1::Plan& plan, const RunNumbers& numbers);
 
 }  // namespace tailor::traffic

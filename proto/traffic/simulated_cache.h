@@ -41,7 +41,7 @@ class SimulatedCache {
   // which one is.
   static Result<SimulatedCache> make(const CacheGeometry& geometry, std::uint32_t accounts);
 
-  // `bytes` bytes from `address` on. 0 bytes are no access. What would lie beyond the last address is cut
+  // `bytes` bytes from `address` on. 0 bytes are no access. The part beyond the last address is cut
   // off. An access of more than kMostBytes, or with an account that there is not, changes nothing and counts
   // as refused.
   void read(std::uint64_t address, std::uint64_t bytes, std::uint32_t account) {

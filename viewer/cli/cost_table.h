@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/query/load/profile.h"
 #include "daemon/query/reports/cost_columns.h"
@@ -12,9 +13,8 @@
 
 namespace tailor::cli {
 
-// Share, range, samples, of elapsed time the threads and their skew, and where there is room the columns of
-// cost_columns() and a bar; then whatever the table is of. Everything passed to the constructor must outlive
-// it.
+// Share, range, samples, and where there is room the columns of cost_columns() and a bar; then whatever the
+// table is of. Everything passed to the constructor must outlive it.
 class CostTable {
  public:
   // Where no sample was taken in kernel mode, the column of the kernel says so.
@@ -33,14 +33,12 @@ class CostTable {
 
  private:
   std::size_t width() const;
-  std::string threads_cell(const query::Share95& cost) const;
-  std::string skew_cell(const query::Share95& cost) const;
-  std::string wide_cell(const query::CostColumn& column, const query::Share95& cost) const;
+  std::string cell(const query::CostColumn& column, const query::Share95& cost) const;
+  std::string part_cell(const query::CostColumn& column, const query::Share95& cost, double weight) const;
 
   const Terminal& terminal_;
   bool kernel_sampled_;
-  std::size_t threads_width_;  // 0: not of elapsed time
-  std::size_t skew_width_;     // the same
+  std::vector<const query::CostColumn*> columns_;  // those of the report for which there is room
   std::size_t samples_width_;
 };
 

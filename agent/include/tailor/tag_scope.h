@@ -103,8 +103,8 @@ static __attribute__((noinline)) void tailor_tag_change_register(uint32_t strate
 #endif
 
 /* Returns 1 if tags in the place of this strategy hold in the file that calls this, else 0: the compiler may
- * use the register for other values there. What it was compiled with decides, not what its callers and
- * callees were compiled with. TAILOR_TAGS_MEMORY_SLOT and TAILOR_TAGS_NONE give 1. Async-signal-safe. */
+ * use the register for other values there. The options of that file decide, not those of its callers and
+ * callees. TAILOR_TAGS_MEMORY_SLOT and TAILOR_TAGS_NONE give 1. Async-signal-safe. */
 static inline int tailor_tag_is_kept(uint32_t strategy) {
 #if defined(__linux__) && defined(__x86_64__)
   const uint64_t before = tailor_tag_read(strategy);

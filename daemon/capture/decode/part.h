@@ -3,7 +3,7 @@
 // The hardware's own records (PEBS) have the exact instruction, but none in kernel mode, and no stack. So a
 // counter of the same event runs beside it, at which a program or perf looks at everything. Each moment is
 // counted by one of the two, whichever samples it: a moment of user code that the record itself gives an
-// owner by the record, all others by the counter. What decides is the moment, not the sample, so that the sum
+// owner by the record, all others by the counter. The moment decides and not the sample, so that the sum
 // of both is the time that was used, and both have the same unit.
 #pragma once
 

@@ -66,8 +66,8 @@ class CaptureReader {
   // taken twice, and what passes between the last sample of one and the first of the other is the time of
   // some system calls. On failure `old` goes on.
   Result<Attached> replace(RecordingNumber old, pid_t pid, const CaptureOptions& options);
-  // Any thread. What perf takes of a recording of that process gets other periods, see Recording::renew(). On
-  // failure it goes on as it is.
+  // Any thread. The events of perf in a recording of that process get other periods, see Recording::renew().
+  // On failure it goes on as it is.
   Status renew(RecordingNumber id, pid_t pid, const CaptureOptions& options);
   // Any thread. The recording is finished on the next round.
   void remove(RecordingNumber id);

@@ -18,8 +18,8 @@ struct EventCounts {
   std::uint64_t lost = 0;        // samples, for lack of room in its ring
 };
 
-// Any thread. Nothing if the kernel does not answer, or not in the form that `attr` asked for. What the form
-// leaves out is 0.
+// Any thread. Nothing if the kernel does not answer, or not in the form that `attr` asked for. Counts that
+// the form leaves out are 0.
 std::optional<EventCounts> read_event_counts(os::Os& os, int fd, const perf_event_attr& attr);
 
 // The times of all events of one source.

@@ -6,7 +6,7 @@
 
 namespace tailor::capture {
 
-// Reads it from /proc and /sys. What cannot be read counts as not there.
+// Reads it from /proc and /sys. A feature that cannot be read counts as not there.
 HostPmu probe_pmu(const os::Os& os);
 
 }  // namespace tailor::capture

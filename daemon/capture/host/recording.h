@@ -62,7 +62,7 @@ class Recording {
 
   // Reads every ring once. Layouts that are new or have changed go first.
   virtual void drain(ChunkSink& sink) = 0;
-  // What was taken up to then has been drained. kTimeMax: all that there was at the last drain.
+  // Samples that were taken up to then have been drained. kTimeMax: all that there was at the last drain.
   virtual TimeNs complete_until() const { return kTimeMax; }
   // The next drain reads everything, also what is still being added up.
   virtual void hurry() {}

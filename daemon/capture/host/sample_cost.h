@@ -3,7 +3,7 @@
 // samples, in CPU time.
 //
 // The cost is that of taking the sample: interrupt, record and, in a virtual machine, the exits of the timer.
-// What the target loses in its caches afterwards is not in it.
+// The misses of the target's caches afterwards are not in it.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // not help: what counts is the ratio, not the number. So each event gets a period of its own, and another one
 // after a while. Within the time of one period samples are evenly spaced.
 //
-// What is drawn is the rate, between half and twice the one asked for, and low rates are drawn more often.
+// The rate is drawn, between half and twice the one asked for, and low rates are drawn more often.
 // Evenly spaced samples of random rates have the variance of independent ones times the density of the
 // periods at the multiples of the program's period: a sum which must not be above one, whatever the program's
 // period is. Of an even draw it is: from a quarter below to a quarter above it comes to 2.5, and a fifth of

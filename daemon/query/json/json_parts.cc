@@ -13,14 +13,8 @@ Json process_json(ProcessId process) {
 }
 
 void add_cost(Json& out, const Share95& cost) {
-  for (const CostColumn& column : cost_columns()) out[std::string(column.key)] = column.value(cost);
-  if (const auto threads = threads_of(cost.amount)) {
-    out["cpu_ns"] = cost.amount.cpu;
-    out["threads"] = *threads;
-  }
-  if (cost.skew) {
-    out["skew"] = cost.skew->value();
-    out["skew_low"] = cost.skew->low();
+  for (const CostColumn& column : cost_columns()) {
+    if (const auto value = column.value(cost)) out[std::string(column.key)] = *value;
   }
 }
 

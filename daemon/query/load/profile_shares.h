@@ -1,8 +1,8 @@
 // How much of each process a profile keeps, where all of them together said more than fits.
 //
 // A profile is first read as if all of it fitted. If it does not, it is read once to measure, and once more
-// to keep. A process may keep what the blocks pay for that hold nothing of others. What that leaves of the
-// budget is divided evenly: who needs less than an even part leaves the rest to the others. So what one
+// to keep. A process may keep what the blocks pay for that hold nothing of others. The rest of the budget
+// is divided evenly: a process that needs less than an even part leaves the rest to the others. So what one
 // process says takes nothing from those that say little, whatever came first.
 #pragma once
 
@@ -35,7 +35,7 @@ struct LeftOut {
 // Measures first: want(), paid(); then divide(); then may_keep() for the same again. One thread.
 class ProfileShares {
  public:
-  // One thing that was said. What is said of the same again takes its place.
+  // One thing that was said. A later word on the same thing takes its place.
   struct Item {
     ProcessId process;
     Said kind;
@@ -145,7 +145,7 @@ class ProfileShares {
     return processes_.size() < kMostProcesses || processes_.contains(id) ? id : ProcessId{};
   }
 
-  // What is said again is one thing.
+  // A thing that is said again is one thing.
   void leave_out(const Item& item) {
     LeftOut& left = left_out_[key_of(item.process)];
     if (refused_.size() >= kMostItems) {

@@ -61,7 +61,7 @@ class RecordingChain : public profile::ForwardingSink, public store::SumsTaker {
   // Both must outlive it.
   RecordingChain(std::span<const ChainLink> links, ProfileLoader& to);
 
-  // What comes now is of this one.
+  // Everything that comes now is of this one.
   void enter(const ChainLink& link);
   // All was given: what the recordings counted is told.
   void finish() { tell_recording(true); }

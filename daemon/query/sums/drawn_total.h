@@ -10,7 +10,7 @@
 
 namespace tailor::query {
 
-// Executions that were drawn by one share. What those that are not drawn cost is not known.
+// Executions that were drawn by one share. The cost of those that are not drawn is not known.
 struct DrawnSum {
   std::uint64_t executions = 0, drawn = 0;
   double weight = 0;   // of those that are drawn, as are the next

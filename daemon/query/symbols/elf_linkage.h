@@ -8,7 +8,7 @@ namespace tailor::query {
 
 // Names each entry by the function that its jump leads to, as "memcpy@plt". Linkers differ in where entries
 // are and how long: what counts is which slot of the global offset table an entry reads, and which symbol the
-// relocation of that slot has. What is not understood gets no name. Code of x86 only.
+// relocation of that slot has. An entry that is not understood gets no name. Code of x86 only.
 void add_linkage(const ElfFile& file, SymbolSet& to);
 
 }  // namespace tailor::query

@@ -15,9 +15,9 @@ struct RustLegacyName {
 };
 
 // Nothing where it is no such name. A plain name of C++ can look like one: the last element has to be "h" and
-// 16 small hexadecimal digits, at least five of them different, as GNU's and perf's demanglers ask for. What
-// follows a "$" that begins no escape is text, as rustc-demangle has it. Work and text grow with the name's
-// length only: the text is at most one and a half times as long.
+// 16 small hexadecimal digits, at least five of them different, as GNU's and perf's demanglers ask for.
+// Everything behind a "$" that begins no escape is text, as rustc-demangle has it. Work and text grow with
+// the name's length only: the text is at most one and a half times as long.
 std::optional<RustLegacyName> rust_legacy_name(std::string_view mangled);
 
 }  // namespace tailor::query

@@ -1,7 +1,7 @@
 // Names for functions without one, by the function that puts their address somewhere. A stripped file names
 // only what it exports. Where an exported function makes an object and puts the address of a hidden one into
-// it, the hidden one is a method of that object. What a function ends with by a jump works for it too, and
-// takes the place of its frame.
+// it, the hidden one is a method of that object. A function may end with a jump to another one, which
+// works for it too, and takes the place of its frame.
 #pragma once
 
 #include <string>

@@ -29,7 +29,7 @@ class SymbolCache {
   // there is no such place, or it is another user's.
   static std::optional<SymbolCache> of_user();
 
-  // Keeps them, unless as many of that id are kept already. What cannot be kept is not: nobody depends on it.
+  // Keeps them, unless as many of that id are kept already. It may fail to keep them: nobody depends on it.
   void keep(const std::string& file_id, const ElfFunctions& file) const;
   // Nothing: it is not there, or damaged, or was written by another user.
   std::optional<profile::FileNames> find(const std::string& file_id) const;

@@ -1,8 +1,8 @@
 // Connections that are over and not closed yet.
 //
-// What a local peer sent and nobody read may hold descriptors. To throw that away takes as long as the peer
-// likes: a TCP socket with SO_LINGER waits for its peer, a file of FUSE for its server. So it happens on the
-// thread of the connection, which may outlive the server, and under no lock of others.
+// The messages of a local peer that nobody has read may hold descriptors. To throw that away takes as long as
+// the peer likes: a TCP socket with SO_LINGER waits for its peer, a file of FUSE for its server. So it
+// happens on the thread of the connection, which may outlive the server, and under no lock of others.
 #pragma once
 
 #include <cstddef>

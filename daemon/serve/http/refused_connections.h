@@ -1,7 +1,7 @@
 // Connections for which there is no place, and how they are closed.
 //
-// What lies unread in such a connection may hold descriptors of its client: a TCP socket with SO_LINGER, or a
-// file of FUSE. A thread that closes the connection closes them too, and waits for as long as the client
+// The unread messages in such a connection may hold descriptors of its client: a TCP socket with SO_LINGER,
+// or a file of FUSE. A thread that closes the connection closes them too, and waits for as long as the client
 // likes. The thread that accepts everybody's connections must not: threads of the clients' users do it. From
 // Linux 6.16 on the kernel refuses such descriptors (HttpOptions::takes_descriptors).
 #pragma once

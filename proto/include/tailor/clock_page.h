@@ -167,7 +167,7 @@ static inline __u32 tailor_clock_read_begin(const struct tailor_clock_page *page
 	return seq;
 }
 
-/* 1 if the page was written since `seq` was taken: what was read may be torn. Any thread. */
+/* 1 if the page was written since `seq` was taken: the values that were read may be torn. Any thread. */
 static inline int tailor_clock_read_retry(const struct tailor_clock_page *page, __u32 seq)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

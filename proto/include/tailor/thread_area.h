@@ -80,7 +80,7 @@ struct tailor_slot {
   uint64_t anchor_at; /* address in the engine's memory of the thread's tailor_frame_anchor (tailor/agent.h);
                          0: there is none */
   /* For whom the thread works: states[state_of & 1]. The other one is idle. A new execution or plan is
-     written there, and then one store of state_of, which grows by 1, makes it count. What interrupts the
+     written there, and then one store of state_of, which grows by 1, makes it count. Code that interrupts the
      thread on its own CPU sees one whole state at any instruction. A reader on another CPU reads state_of
      again behind the state, and reads both again if it has changed. Hello.slot_state says that the agent
      keeps this; else it is 0 */
@@ -101,7 +101,7 @@ enum tailor_log_kind {
   TAILOR_LOG_EXECUTION_END = 2,   /* a = execution handle */
   TAILOR_LOG_PIPELINE_BEGIN = 3,  /* id = pipeline id in the plan */
   TAILOR_LOG_PIPELINE_END = 4,
-  TAILOR_LOG_MORSEL_BEGIN = 5, /* id = pipeline id, a = first tuple, b = tuple count. What operators do
+  TAILOR_LOG_MORSEL_BEGIN = 5, /* id = pipeline id, a = first tuple, b = tuple count. The work of operators
                                   begins: the component it was begun in pauses until it ends */
   TAILOR_LOG_MORSEL_END = 6,
   TAILOR_LOG_COMPONENT_BEGIN = 7, /* id = engine component; nests */

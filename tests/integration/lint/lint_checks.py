@@ -40,6 +40,8 @@ FAULTS = [
     ("check_api.py", "daemon/serve/openapi.json", ('"/api/v1/history"', '"/api/v1/histories"'), "/api/v1/histories"),
     ("check_tables.py", "daemon/query/reports/cost_columns.cc", ('    {"weight",', '    {"spare", nullptr},\n    {"weight",'), "the column spare"),
     ("check_tables.py", "docs/report-json.md", ("`kernel_weight`, ", ""), "docs/report-json.md: the column kernel_weight"),
+    ("check_tables.py", "docs/report-json.md", ("`skew`, ", ""), "docs/report-json.md: the column skew"),
+    ("check_tables.py", "daemon/serve/openapi.json", ('"skew_low": {', '"skew_least": {'), "Cost: the column skew_low"),
     ("check_tables.py", "viewer/web/src/data/types.ts", ("  shared_weight: number;\n", ""), "types.ts: Cost: the column shared_weight"),
     ("check_tables.py", "daemon/serve/openapi.json", ('"share_high", "samples"', '"samples"'), "Cost requires"),
     ("check_tables.py", "daemon/export/export_formats.cc", ('    {"pprof",', '    {"pcap", nullptr},\n    {"pprof",'), "the format pcap"),

@@ -6,7 +6,10 @@
 
 #include <cctype>
 #include <sstream>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "daemon/query/time/elapsed_time.h"
 #include "tests/support/called_profile.h"
@@ -14,6 +17,7 @@
 #include "tests/support/sample_profile.h"
 #include "tests/support/walked_stacks.h"
 #include "tests/unit/cli/plain_terminal.h"
+#include "viewer/cli/cost_table.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -115,6 +119,40 @@ TEST(RenderPlan, ElapsedTimeHasAColumnOfThreads) {
     for (const std::string& line : lines_of(text)) EXPECT_LE(columns(line), width) << line;
   }
   EXPECT_THAT(rendered(sample(), plain(120)), Not(HasSubstr("threads")));
+}
+
+TEST(RenderPlan, ColumnsOfElapsedTimeGoWhereTheTerminalIsNarrow) {
+  const query::ElapsedTime time = elapsed_of_two_threads();
+  const auto report = query::plan_report(time);
+  ASSERT_TRUE(report);
+  const std::vector<std::pair<std::size_t, std::string>> headings = {
+      {59, "   share  samples  "},
+      {60, "   share   95 % range  samples threads  "},
+      {69, "   share   95 % range  samples threads  "},
+      {70, "   share   95 % range  samples threads  skew  "},
+      {89, "   share   95 % range  samples threads  skew  "},
+      {90, "   share   95 % range  samples threads  skew   kernel" + std::string(14, ' ')},
+  };
+  for (const auto& [width, columns] : headings) {
+    const std::string heading = CostTable(time.profile, *report, plain(width)).heading("operator");
+    EXPECT_EQ(heading.substr(0, columns.size()), columns) << width;
+    EXPECT_EQ(heading.substr(columns.size(), 1), "o") << width;
+  }
+}
+
+TEST(RenderPlan, ASkewThatChanceExplainsIsNoNumber) {
+  const query::ElapsedTime time = elapsed_of_two_threads();
+  const auto report = query::plan_report(time);
+  ASSERT_TRUE(report);
+  const Terminal terminal = plain(80);
+  const CostTable table(time.profile, *report, terminal);
+  query::Share95 cost;
+  cost.amount.weight = cost.amount.cpu = 10;
+  EXPECT_THAT(table.cells(cost), testing::EndsWith("     1.0" + std::string(8, ' ')));
+  cost.skew = query::Skew{.busiest = 3, .mean = 2, .least = 2.5};
+  EXPECT_THAT(table.cells(cost), testing::EndsWith("     1.0   1.5  "));
+  cost.skew->least = 2;
+  EXPECT_THAT(table.cells(cost), testing::EndsWith("     1.0     -  "));
 }
 
 // The sample's plan with its first `levels` levels and without pipelines, and a sample on level `level`.

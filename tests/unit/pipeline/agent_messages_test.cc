@@ -476,13 +476,13 @@ TEST_F(PipelineTest, WhatLogsSayOfBeforeTheRecordingIsBelievedAndNotCounted) {
 
 TEST_F(PipelineTest, OfWhatIsRefusedNobodyKeepsAnything) {
   start_engine();
-  EXPECT_TRUE(pipeline.took_message());
-  const std::size_t before = pipeline.kept_bytes();
+  EXPECT_TRUE(pipeline.messages().took());
+  const std::size_t before = pipeline.shares().bytes();
   v1::CodeObject code = test::small_code(12, 99, kCode + 0x1000);  // of a plan that nobody loaded
   code.set_eh_frame(std::string(1 << 20, 'x'));
   script.load(kProcess, ms(1), code);
-  EXPECT_FALSE(pipeline.took_message());
-  EXPECT_EQ(pipeline.kept_bytes(), before);
+  EXPECT_FALSE(pipeline.messages().took());
+  EXPECT_EQ(pipeline.shares().bytes(), before);
 }
 
 class SmallPipelineTest : public PipelineTest {
@@ -510,7 +510,7 @@ TEST_F(SmallPipelineTest, LabelsOfRunningExecutionsAreBoundedAndTheAgentIsTold) 
       label.set_value(std::string(10'000, 'q'));
     });
   }
-  EXPECT_LE(small_pipeline.kept_bytes(), std::size_t{3} << 20);
+  EXPECT_LE(small_pipeline.shares().bytes(), std::size_t{3} << 20);
   const auto limited = small_pipeline.messages().take_limited();
   ASSERT_FALSE(limited.empty());
   EXPECT_EQ(limited[0].limit.key, "max-memory");
@@ -518,25 +518,25 @@ TEST_F(SmallPipelineTest, LabelsOfRunningExecutionsAreBoundedAndTheAgentIsTold) 
   EXPECT_GT(small_pipeline.messages().refused_by_limit().at("max-memory"), 500u);
   // Another one notices nothing.
   small_script.load(kOther, ms(1), test::small_plan(1));
-  EXPECT_TRUE(small_pipeline.took_message());
+  EXPECT_TRUE(small_pipeline.messages().took());
   small_script.begin(kOther, ms(1), 5, 1);
-  EXPECT_TRUE(small_pipeline.took_message());
+  EXPECT_TRUE(small_pipeline.messages().took());
   // What ends makes room.
   for (ExecutionHandle handle = 1; handle <= 1000; ++handle) small_script.end(kProcess, ms(2), handle);
   small_script.begin(kProcess, ms(3), 2000, 0);
-  EXPECT_TRUE(small_pipeline.took_message());
+  EXPECT_TRUE(small_pipeline.messages().took());
 }
 
 TEST_F(SmallPipelineTest, PlansBeyondTheQuotaAreRefusedAndTold) {
   small_script.hello(kProcess, 1, us(1));
   for (PlanId id = 1; id <= 6; ++id) {
     small_script.load(kProcess, ms(1), test::small_plan(id, static_cast<std::uint32_t>(id)));
-    EXPECT_EQ(small_pipeline.took_message(), id <= 4) << id;
+    EXPECT_EQ(small_pipeline.messages().took(), id <= 4) << id;
   }
   EXPECT_EQ(small_pipeline.messages().refused_by_limit().at("user-plans"), 2u);
   small_script.unload_plan(kProcess, ms(2), 1);
   small_script.load(kProcess, ms(3), test::small_plan(7, 7));
-  EXPECT_TRUE(small_pipeline.took_message());
+  EXPECT_TRUE(small_pipeline.messages().took());
 }
 
 TEST_F(SmallPipelineTest, MarksWithoutRoomAreLostAndCounted) {
@@ -554,7 +554,7 @@ TEST_F(SmallPipelineTest, MarksWithoutRoomAreLostAndCounted) {
   small_pipeline.on_activity(log);
   small_pipeline.flush(ms(9));
   EXPECT_EQ(sink.accounting.at(kProcess).log_lost, 200'000u);
-  EXPECT_LE(small_pipeline.kept_bytes(), std::size_t{3} << 20);
+  EXPECT_LE(small_pipeline.shares().bytes(), std::size_t{3} << 20);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "daemon/query/json/report_json.h"
 #include "daemon/query/load/added_runs.h"
@@ -143,6 +144,12 @@ TEST(ElapsedTime, LevelsHaveIt) {
   EXPECT_NEAR(report->plans.at(0).rows.at(0).cost.share, (20 + 10 + 20.0 / 3) / 100, 1e-9);
 }
 
+std::vector<std::string> keys_of(const Json& json) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  return keys;
+}
+
 TEST(ElapsedTime, OperatorsHaveTheSkewOfTheirThreads) {
   Feed feed;
   feed.execution(test::kSampleExecution, 200);
@@ -173,6 +180,23 @@ TEST(ElapsedTime, OperatorsHaveTheSkewOfTheirThreads) {
     EXPECT_GT(row["skew_low"].get<double>(), 1);
   }
   EXPECT_EQ(with_skew, 1);
+}
+
+TEST(ElapsedTime, JsonHasTheColumnsThatACostHas) {
+  Feed feed;
+  feed.execution(test::kSampleExecution, 200);
+  feed.work(kThread, 0, 150, kIrOfScan);
+  feed.work(kThread + 1, 0, 50, kIrOfScan);
+  const Profile profile = feed.loader.finish();
+  const auto time = elapsed_time(profile, {});
+  ASSERT_TRUE(time) << time.error().message;
+  std::vector<std::string> every, of_all;
+  for (const CostColumn& column : cost_columns()) {
+    every.emplace_back(column.key);
+    if (column.of == CostColumn::Of::kAll) of_all.emplace_back(column.key);
+  }
+  EXPECT_EQ(keys_of(cost_json(cost_of(*plan_report(*time), kScan))), every);
+  EXPECT_EQ(keys_of(cost_json(cost_of(*plan_report(profile, {}), kScan))), of_all);
 }
 
 TEST(ElapsedTime, FlamesHaveIt) {
