@@ -83,6 +83,7 @@ capture::EventFormat format_of(const capture::EventSpec& event, std::size_t sour
 capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers, bool stacks,
                               std::optional<std::uint16_t> switches) {
   capture::RingLayout layout;
+  layout.operands = all_registers;
   const auto add = [&layout](const capture::EventFormat& format) {
     const auto number = static_cast<std::uint16_t>(layout.formats.size());
     layout.formats.push_back(format);

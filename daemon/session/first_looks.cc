@@ -27,7 +27,10 @@ void FirstLooks::begin(ProcessId process, TimeNs since, bool memory) {
 
 bool FirstLooks::again(ProcessId process, TimeNs since, bool memory) {
   const auto waits = [&](const Look& each) { return each.process == process && each.seen == nullptr; };
-  if (std::ranges::any_of(looks_, waits)) return false;
+  if (const auto waiting = std::ranges::find_if(looks_, waits); waiting != looks_.end()) {
+    waiting->memory = waiting->memory || memory;
+    return false;
+  }
   const TimeNs now = os_.now();
   std::erase_if(looked_again_, [now](const auto& each) { return each.second + kApart < now; });
   begin(process, since, memory);

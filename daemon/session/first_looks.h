@@ -32,8 +32,9 @@ class FirstLooks {
   // Begins a look; take() tells what it saw. `memory`: all of the process's memory, not its code alone.
   // `since`: before its events were opened.
   void begin(ProcessId process, TimeNs since, bool memory);
-  // Its mappings must be looked at again, because records were lost, at `since` or just before. Not
-  // more often than each second. False: such a look waits already.
+  // Its mappings must be looked at again, because records were lost, at `since` or just before, or because
+  // its memory is of interest from now on. Not more often than each second. False: a look waits already, and
+  // will see that.
   bool again(ProcessId process, TimeNs since, bool memory);
   // Tells those that are finished, or a part of them; nothing of a process that is gone before the first
   // part. `give_up`: its user's files do not answer, or its user has too many processes.

@@ -11,6 +11,11 @@ namespace {
 
 constexpr TimeNs kTryAgainAfter = 5'000'000'000;
 
+bool samples_alike(const capture::CaptureOptions& one, const capture::CaptureOptions& other) {
+  return one.events == other.events && one.callchain == other.callchain &&
+         one.all_registers == other.all_registers;
+}
+
 }  // namespace
 
 Result<ProcessId> RateChanges::find(std::int32_t pid) {
@@ -102,7 +107,7 @@ Status RateChanges::apply(ProcessSampling& sampled, bool& changed) {
   const Rate* rate = rates_.of(sampled.process);
   if (rate == nullptr && spans_.open(sampled.process) == nullptr) return Ok{};
   const capture::CaptureOptions& wanted = rate == nullptr ? base_ : *rate->capture;
-  if (sampled.options.events != wanted.events) {
+  if (!samples_alike(sampled.options, wanted)) {
     if (Status done = changes_.change_events(sampled, wanted); !done) return done;
   }
   const TimeNs now = os_.now();

@@ -2,18 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "daemon/bpf/suited_events.h"
+
 namespace tailor::session {
+namespace {
+
+// Rates of one kind share timers.
+using Kind = std::tuple<std::uint64_t, bool, bool>;
+
+Kind kind_of(const Rate& rate) {
+  return {rate.frequency, rate.capture->callchain, rate.capture->all_registers};
+}
+
+}  // namespace
+
+bool keeps_sources_with_chains(const capture::CaptureOptions& usual) {
+  return std::ranges::is_partitioned(usual.events, bpf::suits);
+}
 
 Status Rates::set(std::optional<ProcessId> whose, Rate rate) {
-  std::set<std::uint64_t> frequencies = {rate.frequency};
-  if (all_ && whose) frequencies.insert(all_->frequency);
+  std::set<Kind> kinds = {kind_of(rate)};
+  if (all_ && whose) kinds.insert(kind_of(*all_));
   for (const auto& [process, own] : own_) {
-    if (whose != process) frequencies.insert(own.frequency);
+    if (whose != process) kinds.insert(kind_of(own));
   }
-  if (frequencies.size() > kMostRates)
+  if (kinds.size() > kMostRates)
     return exhausted(fmt::format("there are {} other rates already, and no more at a time", kMostRates));
   if (!whose) {
     all_ = std::move(rate);

@@ -1,4 +1,5 @@
-// Rates that somebody asked for, other than the one that the recording began with.
+// Rates that somebody asked for, other than the one that the recording began with. One may bring more with
+// each sample: its call chain, or registers for the operands of instructions.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +16,21 @@
 namespace tailor::session {
 
 struct Rate {
-  std::uint64_t frequency = 0;                             // samples per second of CPU time, on average
-  TimeNs until = kTimeMax;                                 // kTimeMax: until another one is asked for
-  std::string why;                                         // for people
-  std::shared_ptr<const capture::CaptureOptions> capture;  // the events with periods for that; never null
+  std::uint64_t frequency = 0;  // samples per second of CPU time, on average
+  TimeNs until = kTimeMax;      // kTimeMax: until another one is asked for
+  std::string why;              // for people
+  // The events with periods for that, and what each sample brings; never null.
+  std::shared_ptr<const capture::CaptureOptions> capture;
 };
+
+// Whether samples have the same sources when each brings its call chain. Perf takes them then, in the order
+// of the events. Where BPF takes some of them, these come first.
+bool keeps_sources_with_chains(const capture::CaptureOptions& usual);
 
 // One thread.
 class Rates {
  public:
-  // Each different rate has timers of its own, and where BPF samples, a program.
+  // Each different one has timers of its own, and where BPF samples, a program.
   static constexpr std::size_t kMostRates = 4;
   static constexpr std::size_t kMostProcesses = 256;
 

@@ -93,7 +93,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       step_(os),
       facts_(input_),
       ids_(os, file_work(options_)),
-      stacks_(os, options_.capture.all_registers, file_work(options_)),
+      stacks_(os, file_work(options_)),
       backlog_(os, queue_, options_.patience),
       code_(stacks_, opener_),
       literals_(options_.keep_literals),

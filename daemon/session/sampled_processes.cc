@@ -98,6 +98,7 @@ Status SampledProcesses::change(ProcessSampling& sampled, const capture::Capture
   capture::CaptureOptions settled = options;
   std::string fallback;
   if (Status done = settle(sampled.process, settled, fallback); !done.ok()) return done;
+  const TimeNs since = parts_.os.now();
   auto attached = replace(sampled, settled);
   if (!attached.ok()) {
     capture::CaptureOptions before = sampled.options;
@@ -105,6 +106,9 @@ Status SampledProcesses::change(ProcessSampling& sampled, const capture::Capture
     return attached.error();
   }
   if (!fallback.empty()) attached->notes.push_back(fallback);
+  // Of memory that is not code nobody has asked until now.
+  const bool wants_memory = capture::wants_memory_map(options);
+  if (wants_memory && !capture::wants_memory_map(sampled.options)) looks_.again(sampled.process, since, true);
   sampled.options = options;
   sampled.options.followed.clear();
   took(sampled, settled, *attached);

@@ -202,7 +202,7 @@ Status ControlAnswers::rate(const v1::RateRequest& request, const std::string& a
   if (request.frequency() == 0) {
     changed = recorder_.reset_rate(*which);
   } else {
-    auto rate = rate_of(os_, options_, capture_, request.frequency(), asker);
+    auto rate = rate_of(os_, options_, capture_, Raise{.frequency = request.frequency()}, asker);
     if (!rate.ok()) return rate.error();
     if (request.for_ns() > kLongestRateNs)
       return invalid(fmt::format("a rate lasts {} days at most, or until it is changed", kLongestRateDays));

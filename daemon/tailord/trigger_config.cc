@@ -16,9 +16,21 @@ namespace {
 constexpr std::size_t kMostRules = 16;
 constexpr std::size_t kLongestTriggerName = 64;
 constexpr std::array<std::string_view, 1> kTriggerTableKeys = {"raise"};
-constexpr std::array<std::string_view, 13> kTriggerKeys = {
-    "budget", "cool-down", "execution",       "fingerprint",       "for",  "frequency",       "label",
-    "name",   "process",   "run-queue-above", "slower-than-usual", "wait", "wait-longer-than"};
+constexpr std::array<std::string_view, 15> kTriggerKeys = {"budget",
+                                                           "callchain",
+                                                           "cool-down",
+                                                           "execution",
+                                                           "fingerprint",
+                                                           "for",
+                                                           "frequency",
+                                                           "label",
+                                                           "memory",
+                                                           "name",
+                                                           "process",
+                                                           "run-queue-above",
+                                                           "slower-than-usual",
+                                                           "wait",
+                                                           "wait-longer-than"};
 constexpr TimeNs kSecond = 1'000'000'000, kHour = 3600 * kSecond, kWeek = 7 * 24 * kHour;
 
 // Reads one rule. Everything that is wrong is told.
@@ -44,7 +56,9 @@ class RuleReader {
       fail(table_,
            "a trigger needs one of process, fingerprint, execution, label, slower-than-usual, "
            "wait-longer-than, run-queue-above: without them it would hold of every execution");
-    read_frequency(rule);
+    rule.raise.callchain = truth("callchain");
+    rule.raise.memory = truth("memory");
+    read_frequency(rule.raise);
     read_time("for", kSecond, kHour, rule.lasts);
     read_time("cool-down", 0, kWeek, rule.cool_down);
     rule.budget = std::max(rule.budget, rule.lasts);
@@ -66,6 +80,14 @@ class RuleReader {
     const auto found = text_of(table_, key, wrong_);
     if (!found && table_.get(key) != nullptr) right_ = false;
     return found.value_or("");
+  }
+
+  bool truth(std::string_view key) {
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return false;
+    const auto value = node->value_exact<bool>();
+    if (!value) fail(*node, fmt::format("\"{}\" is true or false", key));
+    return value.value_or(false);
   }
 
   void read_label(TriggerRule& rule) {
@@ -129,13 +151,16 @@ class RuleReader {
     rule.run_queue_above = threads;
   }
 
-  void read_frequency(TriggerRule& rule) {
+  void read_frequency(Raise& raise) {
     const toml::node* node = table_.get("frequency");
+    if (node == nullptr && (raise.callchain || raise.memory)) return;
     const auto hz = node == nullptr ? std::nullopt : node->value_exact<std::int64_t>();
     if (!hz || *hz < 1 || *hz > 50'000)
-      return fail(node == nullptr ? table_ : *node,
-                  "a trigger needs a \"frequency\": samples per second of CPU time, from 1 to max-frequency");
-    rule.frequency = static_cast<std::uint64_t>(*hz);
+      return fail(
+          node == nullptr ? table_ : *node,
+          "a trigger needs a \"frequency\": samples per second of CPU time, from 1 to max-frequency. With "
+          "\"callchain\" or \"memory\" it may be left out");
+    raise.frequency = static_cast<std::uint64_t>(*hz);
   }
 
   void read_time(std::string_view key, TimeNs least, TimeNs most, TimeNs& out) {

@@ -1,6 +1,8 @@
-// When processes are sampled at another rate for a while, by the configuration: [[triggers.raise]].
+// When processes are sampled at another rate, or with more in each sample, for a while, by the configuration:
+// [[triggers.raise]].
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +11,14 @@
 #include "proto/base/ids.h"
 
 namespace tailor::tailord {
+
+// How a process is sampled while a trigger holds. What is not asked for is as the daemon's options say.
+struct Raise {
+  std::uint64_t frequency = 0;  // samples per second of CPU time; 0: as before
+  bool callchain = false;       // each sample brings its call chain
+  bool memory = false;          // and registers, for the data addresses of instructions
+  auto operator<=>(const Raise&) const = default;
+};
 
 struct TriggerRule {
   std::string name;  // for people; not empty
@@ -28,7 +38,7 @@ struct TriggerRule {
   // More threads of the host than this run or wait for a CPU (run_queue.h).
   std::optional<double> run_queue_above = {};
 
-  std::uint64_t frequency = 0;         // then its process is sampled so often
+  Raise raise = {};                    // then its process is sampled so
   TimeNs lasts = 30'000'000'000;       // for so long
   TimeNs cool_down = 300'000'000'000;  // and not again by this rule for so long afterwards
   TimeNs budget = 600'000'000'000;     // and all processes together for no longer than so long in an hour

@@ -28,13 +28,17 @@ Result<PreparedRates> prepare_rates(os::Os& os, const Options& options,
           fmt::format("trigger {}: \"wait-longer-than\" needs the times off the CPU, which are not recorded: "
                       "tailord --event auto,off-cpu records them",
                       rule.name));
-    if (rates.contains(rule.frequency)) continue;
-    auto rate = rate_of(os, options, usual, rule.frequency, "");
+    if (rates.contains(rule.raise)) continue;
+    Raise raise = rule.raise;
+    if (raise.frequency == 0) raise.frequency = options.sampling.frequency;
+    auto rate = rate_of(os, options, usual, raise, "");
     if (!rate.ok()) return in_context(fmt::format("trigger {}: ", rule.name), rate.error());
-    rates.emplace(rule.frequency, std::move(*rate));
+    rates.emplace(rule.raise, std::move(*rate));
     if (rates.size() > session::Rates::kMostRates)
-      return invalid(fmt::format("trigger {}: all triggers together have {} different frequencies at most",
-                                 rule.name, session::Rates::kMostRates));
+      return invalid(
+          fmt::format("trigger {}: all triggers together have {} different frequencies, and kinds of "
+                      "samples, at most",
+                      rule.name, session::Rates::kMostRates));
   }
   return rates;
 }
@@ -49,7 +53,7 @@ std::vector<session::RateAsked> TriggeredRates::take(TimeNs now,
   std::vector<session::RateAsked> asked;
   const auto run_queue = triggers_.asks_run_queue() ? run_queue_.average(now) : std::nullopt;
   for (Triggers::Fired& fired : triggers_.take(now, may_raise, run_queue)) {
-    session::Rate rate = rates_.at(fired.frequency);
+    session::Rate rate = rates_.at(fired.raise);
     rate.until = now + fired.lasts;
     rate.why = std::move(fired.why);
     asked.push_back({fired.process, std::move(rate)});

@@ -16,8 +16,8 @@
 
 namespace tailor::tailord {
 
-// Rates by their frequency.
-using PreparedRates = std::map<std::uint64_t, session::Rate>;
+// Rates by what rules ask for.
+using PreparedRates = std::map<Raise, session::Rate>;
 
 // Those that the rules of `options` ask for. Any thread. Fails, naming the trigger, where one cannot be had
 // (rate_of()), where there are too many different ones, and where a rule asks for waits that `usual` does not

@@ -26,6 +26,13 @@ std::string seconds(TimeNs ns) {
   return s < 1 ? fmt::format("{:.3g} ms", s * 1e3) : fmt::format("{:.3g} s", s);
 }
 
+// What each sample brings more than before; "": nothing.
+std::string more_text(const Raise& raise) {
+  if (raise.callchain && raise.memory) return "with call chains and data addresses";
+  if (raise.callchain) return "with call chains";
+  return raise.memory ? "with data addresses" : "";
+}
+
 bool is_above(const TriggerRule& rule, std::optional<double> run_queue) {
   return !rule.run_queue_above || (run_queue && *run_queue > *rule.run_queue_above);
 }
@@ -233,6 +240,8 @@ std::string Triggers::why(const Due& due, std::optional<double> run_queue) const
   }
   if (rule.run_queue_above)
     out += fmt::format("{}the run queue was {:.3g} on average", before, run_queue.value_or(0));
+  if (const std::string more = more_text(rule.raise); !more.empty())
+    out += (out.find(": ") == std::string::npos ? ": " : ", ") + more;
   return out;
 }
 
@@ -265,7 +274,7 @@ std::vector<Triggers::Fired> Triggers::take(TimeNs now, const std::function<bool
     ++counts_[due.rule].fired;
     spent_[rule.name].emplace_back(now, rule.lasts);
     cool_until_.get(key) = now + rule.lasts + rule.cool_down;
-    fired.push_back({process, rule.frequency, rule.lasts, why(due, run_queue)});
+    fired.push_back({process, rule.raise, rule.lasts, why(due, run_queue)});
   }
   return fired;
 }

@@ -49,7 +49,7 @@ class Triggers : public profile::IgnoringSink {
 
   struct Fired {
     ProcessId process;
-    std::uint64_t frequency = 0;
+    Raise raise;
     TimeNs lasts = 0;
     std::string why;
   };

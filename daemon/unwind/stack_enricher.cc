@@ -285,8 +285,8 @@ RingLayout StackEnricher::layout(const RingLayout& layout) {
   for (std::size_t i = 0; i < layout.formats.size(); ++i) {
     if (!has_stack(layout.formats[i])) continue;
     const auto unwound = static_cast<std::uint16_t>(out.formats.size());
-    out.formats[i] = without_stack(layout.formats[i], TagFrom::kRegister, kept_);
-    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kUnwound, kept_));
+    out.formats[i] = without_stack(layout.formats[i], TagFrom::kRegister, kept(layout));
+    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kUnwound, kept(layout)));
     for (const capture::EventIdEntry& id : layout.ids) {
       if (id.format == i) out.ids.push_back({id.id | kUnwoundId, unwound});
     }
@@ -429,7 +429,7 @@ bool StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
   std::size_t index = 0;
   for (std::uint64_t rest = sample.user_registers.mask; rest != 0; rest &= rest - 1, ++index) {
     const auto reg = static_cast<unsigned>(std::countr_zero(rest));
-    if (!(kept_ & capture::register_bit(reg))) continue;
+    if (!(kept(layout) & capture::register_bit(reg))) continue;
     const bool recovered =
         walked.tag != 0 && reg == (tags.reg == TagRegister::kR13 ? PERF_REG_X86_R13 : PERF_REG_X86_R15);
     const std::uint64_t value = reg == capture::kSlotPlace ? slot : sample.user_registers.values[index];

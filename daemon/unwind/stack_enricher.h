@@ -40,12 +40,8 @@ capture::AgentTag tag_word(const v1::Hello& hello);
 // Control thread only.
 class StackEnricher {
  public:
-  // With `keep_registers` the registers of samples with stacks stay, which operand decoding needs; else only
-  // those where tags may live. `run`: where files are read, see FileWork.
-  StackEnricher(os::Os& os, bool keep_registers, FileWork::Run run = {})
-      : os_(os),
-        kept_(kTagAndIp | (keep_registers ? capture::kGeneralRegisters : 0)),
-        files_(std::move(run)) {}
+  // `run`: where files are read, see FileWork.
+  explicit StackEnricher(os::Os& os, FileWork::Run run = {}) : os_(os), files_(std::move(run)) {}
 
   // What agents say.
   void connected(const registration::PeerConnected& event);
@@ -56,7 +52,8 @@ class StackEnricher {
   // It stays known for a while: its last samples are still on their way.
   void gone(const registration::PeerGone& event);
 
-  // The layout of what chunk() gives for the ring. A ring without stacks stays as it is.
+  // The layout of what chunk() gives for the ring. A ring without stacks stays as it is. Of samples with
+  // stacks only the registers stay where tags may live, and the others where they are for operands.
   capture::RingLayout layout(const capture::RingLayout& layout);
   // Takes the next chunk, after which finish() has to be called until it gives what became of the last one.
   void begin(capture::RingChunk&& chunk);
@@ -86,6 +83,9 @@ class StackEnricher {
     std::size_t done = 0;  // bytes of it
     std::vector<std::byte> out;
   };
+  static std::uint64_t kept(const capture::RingLayout& layout) {
+    return kTagAndIp | (layout.operands ? capture::kGeneralRegisters : 0);
+  }
   Process& process(std::int32_t pid);
   void learn(std::span<const std::byte> record);
   void mapped(std::span<const std::byte> record);
@@ -100,7 +100,6 @@ class StackEnricher {
                                              capture::register_bit(capture::kSlotPlace) |
                                              capture::kStatePlaces;
   os::Os& os_;
-  std::uint64_t kept_;  // registers
   FileTables files_;
   std::map<std::int32_t, Process> processes_;
   std::map<capture::RingIndex, capture::RingLayout> rings_;  // those with stacks, as they were

@@ -215,6 +215,7 @@ export function makeBundle(options = {}) {
     [`compare?a=${"77ab".repeat(8)}&b=${"3f2a".repeat(8)}`]: turned,
     "history?by=day&fingerprint=9c1e&limit=1000": history("day", day),
     "history?by=hour&fingerprint=9c1e&limit=1000": history("hour", day / 24),
+    "plan-changes?fingerprint=9c1e&limit=100": { plan_changes: [], more: false, executions: 120, without_plan: 0, cut: false },
   };
   responses["fingerprints/9c1e"] = { ...responses.fingerprints.fingerprints[0], executions_list: [row("3f2a", "tpch-3", 1), row("77ab", "tpch-3", 1.3)], operators: plan.operators, operators_of: "77ab".repeat(8), first_sampled: "3f2a".repeat(8), last_sampled: "77ab".repeat(8), runs: { executions: 120, sampled: 70, left_out: 0, samples: 9100, plans: 1, source, operators: plan.operators } };
   const samples = { sources: [source], total: count, count, cells, ...columns };

@@ -212,6 +212,62 @@ test("a query's page shows its operators over days, with what is unattributed, a
   server.close();
 });
 
+// The plan changed at noon of the last of the four days, and an hour before the first one.
+function withPlanChanges(more = {}) {
+  const responses = structuredClone(bundle.responses);
+  const [old, young] = responses["fingerprints/9c1e"].executions_list;
+  const change = (beganMs, plan_name, samples = 100) => ({ fingerprint: "9c1e", before: { ...old, began_ms: beganMs - 60000, samples: 100 }, after: { ...young, began_ms: beganMs, plan_name, samples } });
+  const begin = 1764806400000;
+  const plan_changes = [change(begin + 3.5 * 86400000, "tpch-3 <b>new</b>"), change(begin - 3600000, "tpch-3 older", 0)];
+  responses["plan-changes?fingerprint=9c1e&limit=100"] = { plan_changes, more: false, executions: 120, without_plan: 0, cut: false, ...more };
+  return { ...bundle, responses };
+}
+
+test("the chart of a query marks when its plan changed", async () => {
+  const servers = [await serve(withPlanChanges()), await serve(bundle)];
+  const [page, twin] = [await open(browser, `${servers[0].url}#/fingerprint/9c1e`, { timezoneId: "UTC" }), await open(browser, `${servers[1].url}#/fingerprint/9c1e`, { timezoneId: "UTC" })];
+  for (const [each, note] of [[page, "its plan changed 2 times"], [twin, "its plan did not change"]]) await each.waitForSelector(`#card-history .note:has-text('${note}')`);
+  await Promise.all([page, twin].map(drawn));
+  const pixels = (from) => from.locator("#card-history canvas").evaluate((element) => [element.width, [...element.getContext("2d").getImageData(0, 0, element.width, element.height).data]]);
+  const [[width, left], [, right]] = [await pixels(page), await pixels(twin)];
+  // The two pictures differ where the plan changed, and nowhere else: the change before the first day is in the table alone.
+  const columns = left.flatMap((value, i) => (value === right[i] ? [] : [(Math.floor(i / 4) % width) / width]));
+  expect(columns.length > 0, "the chart has no mark");
+  expect(columns.every((at) => at > 0.87 && at < 0.89), `they differ at ${Math.min(...columns)} to ${Math.max(...columns)} of the width`);
+  const rows = page.locator("#card-history [aria-label='Changes of the plan'] tbody tr");
+  expect((await rows.count()) === 2 && (await twin.locator("[aria-label='Changes of the plan']").count()) === 0, "one row for each change");
+  expect((await rows.first().textContent()).includes("tpch-3 <b>new</b>"), await rows.first().textContent());
+  const compared = await rows.first().locator("a:has-text('Compare')").getAttribute("href");
+  expect(compared.includes(`a=${a}`) && compared.includes(`b=${b}`), compared);
+  expect((await rows.nth(1).textContent()).includes("one has no samples"), await rows.nth(1).textContent());
+  await page.bringToFront();
+  await page.locator("#card-history canvas").scrollIntoViewIfNeeded();
+  await hoverUntil(page, page.locator("#card-history canvas"), (box) => [box.x + box.width * 0.9, box.y + 30], ".tip:has-text('the plan changed')");
+  for (const each of [page, twin]) {
+    expect(each.wrong.length === 0, each.wrong.join("; "));
+    await each.close();
+  }
+  servers.forEach((server) => server.close());
+});
+
+test("what is not known of changes of the plan is said", async () => {
+  const server = await serve(withPlanChanges({ more: true, without_plan: 7, cut: true }));
+  const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
+  await page.waitForSelector("#card-history .note:has-text('its plan changed more than 2 times')");
+  for (const part of ["the newest 2 changes", "Only the newest 127 executions", "Of 7 executions the plan is not known"]) expect((await text(page, "#card-history")).includes(part), part);
+  await page.close();
+  server.close();
+  // A server of before, which has no such answer: the rest is there.
+  const { responses } = withPlanChanges();
+  delete responses["plan-changes?fingerprint=9c1e&limit=100"];
+  const older = await serve({ ...bundle, responses });
+  const other = await open(browser, `${older.url}#/fingerprint/9c1e`);
+  await other.waitForSelector("#card-history:has-text('Whether the plan changed is not known')");
+  await other.waitForSelector("#card-history canvas");
+  await other.close();
+  older.close();
+});
+
 test("a query's page shows the operators of all runs, and leads to single ones", async () => {
   const responses = structuredClone(bundle.responses);
   const query = responses["fingerprints/9c1e"];

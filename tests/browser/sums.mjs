@@ -13,6 +13,7 @@ import { bytes, lines, moment, name, percent, rangeText, timeOfBucket, timeOfDay
 import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
 import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
 import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
+import { changesText, notMarked, placed } from "../../viewer/web/src/model/plan_changes.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
 import { failureOf, meanElapsed, rateText, runsOf, took, tookText } from "../../viewer/web/src/model/runs.ts";
 import { divided } from "../../viewer/web/src/model/divided.ts";
@@ -390,6 +391,18 @@ test("the intervals of periods follow from the weights of the samples, and are n
   expect(ofShare.a.known && !ofShare.b.known && ofShare.significant === null, `${ofShare.b.low} to ${ofShare.b.high}, ${ofShare.significant}`);
   near(ofShare.b.share, 0.55, "the share is known all the same");
   expect(join(first, { ...third, drawn: third.executions }).b.known, "all are sampled");
+});
+
+test("changes of a plan have their time, and what is not known of them is said", () => {
+  const change = (began_ms) => ({ fingerprint: "9c1e", before: {}, after: { began_ms } });
+  const none = { plan_changes: [], more: false, executions: 12, without_plan: 0, cut: false };
+  expect(changesText(none) === "its plan did not change" && notMarked(none).length === 0, changesText(none));
+  // Where no execution was compared, "did not change" would be a guess.
+  expect(changesText({ ...none, executions: 0 }) === "whether its plan changed is not known", changesText({ ...none, executions: 0 }));
+  const some = { ...none, plan_changes: [change(5000), change(undefined)], more: true };
+  expect(placed(some).map((each) => each.atMs).join() === "5000", "a time is made up");
+  expect(changesText(some) === "its plan changed more than 2 times", changesText(some));
+  expect(notMarked(some).length === 2 && /When 1 of the changes/.test(notMarked(some)[1]), notMarked(some).join(" "));
 });
 
 test("the flame graph's leaves and own costs add up on every level", () => {

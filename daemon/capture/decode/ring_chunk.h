@@ -64,6 +64,8 @@ struct RingLayout {
   std::vector<EventFormat> formats;
   std::vector<EventIdEntry> ids;
   bool shared = false;  // a part of a ring for all processes, without samples: what was lost may be anybody's
+  // Registers are for operands of instructions, and not only to unwind stacks. Of no meaning once they are.
+  bool operands = false;
   bool operator==(const RingLayout&) const = default;
 };
 

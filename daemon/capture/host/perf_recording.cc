@@ -329,6 +329,7 @@ Status PerfRecording::join_ring(std::size_t event, int cpu, const perf_event_att
     slot.layout.cpu = static_cast<std::uint32_t>(cpu);
     slot.layout.pid = pid_;
     slot.layout.clock = clock;
+    slot.layout.operands = options_.all_registers;
     for (std::size_t i = 0; i < attrs_.size(); ++i) {
       slot.layout.formats.push_back(
           format_of(attrs_[i], options_.events[i], source_of_[i], options_.tag_register));

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,10 @@ struct MemoryRow {
 // was found.
 struct MemoryReport {
   profile::Source source;
-  // All samples of the selection, with an address or not. Squares of weights are greater where only a share
-  // of the executions is sampled, so that intervals are right.
-  Cell total;
+  Cell total;          // of all samples of the selection, with an address or not
+  WholeSpread spread;  // of the executions in it
+  double effective_samples = 0;
+  std::map<InProcess<std::uint32_t>, RowSpread> kind_spreads;  // of all accesses to a kind of memory
   double user_samples = 0;           // in user mode: those that could have an operand
   double generated_samples = 0;      // of these, in generated code, whose bytes are known
   double lost = 0;                   // of these, without an address
@@ -42,6 +44,9 @@ struct MemoryReport {
   std::array<double, 10> by_skid{};  // of the decoded, by instructions between access and sample
   std::vector<MemoryRow> rows;       // most expensive first
 };
+
+// Of costs as shares of everything sampled. A row's own spread makes its interval its own.
+Scale scale_of(const MemoryReport& report);
 
 // Of the selection's source, else of the one with most addresses. Fails, saying so, if no sample has one.
 Result<MemoryReport> memory_report(const Profile& profile, const Selection& selection);

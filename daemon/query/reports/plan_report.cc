@@ -178,15 +178,6 @@ ComponentRow component_row(const PlanModel& model, LevelIndex level, ComponentId
   return row;
 }
 
-// Of a row of everything, or of a plan in it; nothing where all executions are drawn. Those of a plan may be,
-// and not those of the plans that it is united with (same_plans.h).
-template <typename Spreads, typename Key>
-std::optional<RowSpread> spread_of(const WholeSpread& everything, const Spreads& spreads, const Key& key) {
-  if (everything.all_drawn()) return std::nullopt;
-  const auto found = spreads.find(key);
-  return found == spreads.end() ? RowSpread{} : found->second;
-}
-
 std::optional<RowSpread> spread_of(const WholeSpread& everything, const RowSpread& row) {
   return everything.all_drawn() ? std::nullopt : std::optional(row);
 }
@@ -200,7 +191,7 @@ std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale,
     // A number that the engine left out is no operator.
     if (it == sums.operators.end() && sums.model->component(0, node.id) == nullptr) return;
     const Amount amount = it == sums.operators.end() ? Amount{} : it->second;
-    const Share95 cost = scale(amount, spread_of(everything, spreads.operators, node.id));
+    const Share95 cost = scale(amount, spread_in(everything, spreads.operators, node.id));
     rows.push_back({component_row(*sums.model, 0, node.id, cost), node.depth, node.last});
     rows.back().cost.skew = skew_in(sums.operator_skews, node.id);
     drawn.insert(node.id);
@@ -256,7 +247,7 @@ std::vector<NamedRow> named_rows(const Rows& sums, const Scale& scale, const Who
                                  const std::map<std::string_view, RowSpread>* spreads) {
   std::vector<NamedRow> rows;
   for (const auto& [key, row] : sums) {
-    const auto spread = spreads == nullptr ? std::nullopt : spread_of(everything, *spreads, key);
+    const auto spread = spreads == nullptr ? std::nullopt : spread_in(everything, *spreads, key);
     rows.push_back(
         {{}, std::string(key), std::string(row.first), scale(row.second, spread), unattributed_key(key)});
   }
@@ -298,7 +289,7 @@ void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, cons
   }
   for (const auto& [key, amount] : sums.component_rows) {
     const std::string name = profile.engine_component_name(key.first, key.second);
-    const Share95 cost = scale(amount, spread_of(report.spread, spreads.component_rows, key));
+    const Share95 cost = scale(amount, spread_in(report.spread, spreads.component_rows, key));
     report.component_rows.push_back({key.first, name, name, cost, component_key(key.first, key.second)});
   }
   most_expensive_first(report.plans);

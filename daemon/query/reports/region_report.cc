@@ -93,14 +93,14 @@ std::vector<RegionRow> region_rows(const Profile& profile, const MemoryReport& r
     for (std::size_t i = 0; i < row.served_by.size(); ++i) sum.row.served_by[i] += row.served_by[i];
   }
   const auto walks = walks_of(points);
-  const Scale scale(report.total);
+  const Scale scale = scale_of(report);
   std::vector<RegionRow> rows;
   for (auto& [key, sum] : sums) {
     RegionRow row = std::move(sum.row);
     std::tie(row.process, row.kind) = key;
     if (const auto kind = profile.region_kinds().find(key); kind != profile.region_kinds().end())
       row.role = role_key(kind->second.role());
-    row.cost = scale(sum.amount);
+    row.cost = scale(sum.amount, spread_in(report.spread, report.kind_spreads, key));
     row.latency = sum.latency_samples > 0 ? sum.latency / sum.latency_samples : 0;
     if (const auto found = walks.find(key); found != walks.end()) {
       row.walk = found->second.most();

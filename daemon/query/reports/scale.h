@@ -22,6 +22,15 @@ struct Share95 {
   std::optional<Skew> skew = {};
 };
 
+// Of a row of everything, or of a part of it; nothing where all executions are drawn. Those of a plan may be,
+// and not those of the plans that it is united with (same_plans.h).
+template <typename Spreads, typename Key>
+std::optional<RowSpread> spread_in(const WholeSpread& everything, const Spreads& spreads, const Key& key) {
+  if (everything.all_drawn()) return std::nullopt;
+  const auto found = spreads.find(key);
+  return found == spreads.end() ? RowSpread{} : found->second;
+}
+
 // Turns sums into shares of a whole.
 class Scale {
  public:

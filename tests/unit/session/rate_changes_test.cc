@@ -51,6 +51,14 @@ capture::CaptureOptions at(std::uint64_t hz) {
   return options;
 }
 
+// The usual rate, with more in each sample.
+Rate with_more(bool callchain, bool memory) {
+  capture::CaptureOptions options = at(100);
+  options.callchain = callchain;
+  options.all_registers = memory;
+  return {100, kTimeMax, "asked for", std::make_shared<const capture::CaptureOptions>(options)};
+}
+
 Rate rate(std::uint64_t hz, const std::string& why = "asked for") {
   return {hz, kTimeMax, why, std::make_shared<const capture::CaptureOptions>(at(hz))};
 }
@@ -136,6 +144,37 @@ TEST_F(RateChange, IsOverByItself) {
   EXPECT_EQ(period_of(kOne), kRaised);
   EXPECT_TRUE(step_until(*recorder_, seconds(2), [&] { return period_of(kOne) == kUsual; }));
   EXPECT_NE(spans()[0].to, kTimeMax);
+}
+
+// The events are the same, and what their samples bring is not: so they are opened anew, and nothing is taken
+// twice or forgotten.
+TEST_F(RateChange, SamplesBringMoreForAWhile) {
+  const auto brings_chain = [&] {
+    return (kernel_.event_of(kOne).attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
+  };
+  const auto registers = [&] { return kernel_.event_of(kOne).attr.sample_regs_user; };
+  const std::uint64_t few = registers();
+  EXPECT_FALSE(brings_chain());
+  kernel_.sample_now(kernel_.event_of(kOne), 5);
+  ASSERT_TRUE(recorder_->set_rate(kOne, with_more(true, true), 10 * kSecond).ok());
+  EXPECT_TRUE(brings_chain());
+  EXPECT_NE(registers(), few);
+  EXPECT_EQ(period_of(kOne), kUsual) << "the rate stays";
+  ASSERT_EQ(spans().size(), 1u);
+  EXPECT_EQ(spans()[0].frequency, 100u);
+  recorder_->step(test::kStep);
+  kernel_.sample_now(kernel_.event_of(kOne), 7);
+  step_for(*recorder_, seconds(9));
+  EXPECT_TRUE(brings_chain());
+  EXPECT_TRUE(step_until(*recorder_, seconds(2), [&] { return !brings_chain(); }));
+  EXPECT_EQ(registers(), few);
+  EXPECT_NE(spans()[0].to, kTimeMax);
+  kernel_.sample_now(kernel_.event_of(kOne), 3);
+  recorder_->flush();
+  recorder_->stop();
+  EXPECT_EQ(sink_.samples.size(), 15u);
+  for (const profile::SampleRecord& sample : sink_.samples) EXPECT_EQ(sample.weight, kUsual);
+  EXPECT_TRUE(problems_.empty()) << problems_[0];
 }
 
 TEST_F(RateChange, ThatOfAllIsAlsoOfThoseThatComeLater) {

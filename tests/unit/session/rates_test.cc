@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "daemon/session/rate_spans.h"
 
 namespace tailor::session {
@@ -60,6 +62,33 @@ TEST(Rates, AreBounded) {
   for (std::int32_t pid = 100; pid < 1000 && rates.set(ProcessId{pid, 1}, rate(100)); ++pid) ++many;
   EXPECT_LE(many, Rates::kMostProcesses);
   EXPECT_GT(many, Rates::kMostProcesses / 2);
+}
+
+// Timers are not shared by samples that bring more.
+TEST(Rates, CountWhatSamplesBring) {
+  Rates rates;
+  const auto with = [](bool callchain, bool memory) {
+    capture::CaptureOptions options;
+    options.callchain = callchain;
+    options.all_registers = memory;
+    return Rate{100, kTimeMax, "asked for", std::make_shared<const capture::CaptureOptions>(options)};
+  };
+  ASSERT_EQ(Rates::kMostRates, 4u);
+  ASSERT_TRUE(rates.set(ProcessId{1, 1}, with(false, false)));
+  ASSERT_TRUE(rates.set(ProcessId{2, 1}, with(true, false)));
+  ASSERT_TRUE(rates.set(ProcessId{3, 1}, with(false, true)));
+  ASSERT_TRUE(rates.set(ProcessId{4, 1}, with(true, true)));
+  EXPECT_TRUE(rates.set(ProcessId{5, 1}, with(true, false))) << "one that is there already";
+  EXPECT_FALSE(rates.set(ProcessId{6, 1}, rate(200)));
+}
+
+// A program of BPF takes timers, and perf what needs a call chain of its own.
+TEST(Rates, KnowWhereCallChainsWouldChangeTheSources) {
+  capture::CaptureOptions options;
+  options.events = {capture::cpu_clock(100), capture::off_cpu()};
+  EXPECT_TRUE(keeps_sources_with_chains(options));
+  std::swap(options.events[0], options.events[1]);
+  EXPECT_FALSE(keeps_sources_with_chains(options));
 }
 
 TEST(RateSpans, SayFromWhenToWhen) {

@@ -58,12 +58,25 @@ frequency = 500
 name = "busy"
 run-queue-above = 64
 frequency = 500
+[[triggers.raise]]
+name = "chains"
+fingerprint = "9c1e"
+callchain = true
+[[triggers.raise]]
+name = "all"
+process = "weft"
+frequency = 250
+memory = true
+callchain = false
 )");
   EXPECT_THAT(r.problems, IsEmpty());
-  ASSERT_EQ(r.rules.size(), 6u);
+  ASSERT_EQ(r.rules.size(), 8u);
+  EXPECT_EQ(r.rules[5].raise, (Raise{500, false, false}));
+  EXPECT_EQ(r.rules[6].raise, (Raise{0, true, false})) << "the rate stays";
+  EXPECT_EQ(r.rules[7].raise, (Raise{250, false, true}));
   EXPECT_EQ(r.rules[0].slower_than_usual, 3);
   EXPECT_EQ(r.rules[0].process, "weft");
-  EXPECT_EQ(r.rules[0].frequency, 997u);
+  EXPECT_EQ(r.rules[0].raise.frequency, 997u);
   EXPECT_EQ(r.rules[0].lasts, 60'000'000'000);
   EXPECT_EQ(r.rules[0].cool_down, 600'000'000'000);
   EXPECT_EQ(r.rules[1].label_key, "trace");
@@ -128,6 +141,22 @@ budget = "1m"
                            HasSubstr("27: \"budget\" (60 s an hour) is less than \"for\" (120 s)")));
   ASSERT_EQ(r.rules.size(), 1u);
   EXPECT_EQ(r.rules[0].name, "c");
+}
+
+TEST(TriggerConfig, WhatSamplesBringIsTrueOrFalse) {
+  const Read r = read(R"([[triggers.raise]]
+name = "a"
+process = "weft"
+frequency = 100
+callchain = "always"
+[[triggers.raise]]
+name = "b"
+process = "weft"
+memory = false
+)");
+  EXPECT_THAT(r.problems, UnorderedElementsAre(HasSubstr("5: \"callchain\" is true or false"),
+                                               HasSubstr("6: a trigger needs a \"frequency\"")));
+  EXPECT_THAT(r.rules, IsEmpty());
 }
 
 TEST(TriggerConfig, WrongWaitsAndRunQueuesAreTold) {

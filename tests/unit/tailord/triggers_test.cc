@@ -17,7 +17,7 @@ TriggerRule slow() {
   TriggerRule rule;
   rule.name = "slow";
   rule.slower_than_usual = 3;
-  rule.frequency = 997;
+  rule.raise.frequency = 997;
   rule.lasts = 10 * kSecond;
   rule.cool_down = 60 * kSecond;
   return rule;
@@ -69,11 +69,33 @@ TEST_F(TriggersTest, FireWhileAQueryRunsLongerThanUsual) {
   const auto fired = take(at + 30 * kMs);
   ASSERT_THAT(fired, SizeIs(1));
   EXPECT_EQ(fired[0].process, kOne);
-  EXPECT_EQ(fired[0].frequency, 997u);
+  EXPECT_EQ(fired[0].raise.frequency, 997u);
   EXPECT_EQ(fired[0].lasts, 10 * kSecond);
   EXPECT_THAT(fired[0].why, HasSubstr("trigger slow: a query ran 3 times its usual 10 ms"));
   EXPECT_THAT(take(at + 90 * kMs), IsEmpty()) << "once";
   EXPECT_EQ(triggers.counts()[0].fired, 1u);
+}
+
+TEST_F(TriggersTest, SayWhatSamplesBringMeanwhile) {
+  TriggerRule rule = slow();
+  rule.raise = {0, true, true};
+  TriggerRule labelled;
+  labelled.name = "labelled";
+  labelled.label_key = "trace";
+  labelled.raise = {0, true, false};
+  triggers.set({rule, labelled});
+  const TimeNs at = runs(UsualTime::kLeast);
+  begin(kOne, 1, at);
+  auto fired = take(at + 30 * kMs);
+  ASSERT_THAT(fired, SizeIs(1));
+  EXPECT_EQ(fired[0].raise, rule.raise);
+  EXPECT_EQ(fired[0].why,
+            "trigger slow: a query ran 3 times its usual 10 ms, with call chains and data addresses");
+  begin(kTwo, 1, at + kSecond, {{"trace", "yes"}});
+  fired = take(at + kSecond);
+  ASSERT_THAT(fired, SizeIs(1));
+  EXPECT_EQ(fired[0].raise, labelled.raise);
+  EXPECT_EQ(fired[0].why, "trigger labelled: with call chains");
 }
 
 TEST_F(TriggersTest, DoNotFireOfWhatEndsInTime) {

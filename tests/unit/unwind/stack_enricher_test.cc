@@ -95,6 +95,25 @@ capture::RingLayout meet_this_process(StackEnricher& enricher) {
   return enricher.layout(layout);
 }
 
+// Stacks need all registers to be unwound, and operands of instructions need them behind that. Each recording
+// says whether it is for operands: the next one of the same process may not be.
+TEST(EnrichedLayout, KeepsRegistersWhereTheyAreForOperands) {
+  StackEnricher enricher{os::real()};
+  capture::EventFormat format;
+  format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  format.regs_user = kRegistersTaken;
+  capture::RingLayout layout;
+  layout.formats = {format};
+  layout.ids = {{kId, 0}};
+  const auto general = [&](bool operands) {
+    layout.operands = operands;
+    return enricher.layout(layout).formats.at(0).regs_user & capture::kGeneralRegisters;
+  };
+  EXPECT_NE(general(false), capture::kGeneralRegisters);
+  EXPECT_EQ(general(true), capture::kGeneralRegisters);
+  EXPECT_NE(general(false), capture::kGeneralRegisters);
+}
+
 class EnrichedObjects : public testing::Test {
  protected:
   EnrichedObjects() {
@@ -142,7 +161,7 @@ class EnrichedObjects : public testing::Test {
   }
   static std::uint64_t address(const Object& object) { return reinterpret_cast<std::uint64_t>(&object); }
 
-  StackEnricher enricher{os::real(), false};
+  StackEnricher enricher{os::real()};
   capture::RingLayout enriched;
   Object parent, child;
 };
@@ -189,7 +208,7 @@ TEST_F(EnrichedObjects, ASampleWithoutAStackHasNoEnd) {
 }
 
 TEST(StackEnricher, WhoMapsAJitdumpIsToldOnce) {
-  StackEnricher enricher{os::real(), false};
+  StackEnricher enricher{os::real()};
   meet_this_process(enricher);
   std::vector<std::byte> bytes;
   const auto map = [&](std::uint32_t pid, const char* path) {
@@ -221,7 +240,7 @@ class SlowlyReadFiles : public testing::Test {
   }
 
   test::LaterWork later;
-  StackEnricher slow{os::real(), false, later.run()}, fast{os::real(), false};
+  StackEnricher slow{os::real(), later.run()}, fast{os::real()};
   PatienceLimits limits{.of_a_message = 3600'000'000'000, .of_a_user = 3600'000'000'000, .here = 0};
   Object parent, child;
   std::vector<std::byte> bytes;

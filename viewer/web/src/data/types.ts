@@ -540,6 +540,15 @@ export interface History extends HistorySums {
   periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 
+// Newest first: the last execution by the old plan, and the first one by the new plan.
+export interface PlanChanges {
+  plan_changes: { fingerprint: string; before: Execution; after: Execution }[];
+  more: boolean; // there are older ones
+  executions: number; // that were compared
+  without_plan: number; // that were not: their plan is not known
+  cut: boolean; // only the newest executions were looked at
+}
+
 // The interval is not known of sums that an older program made, or of which a share of the executions was sampled.
 export interface CompareCost {
   share: number;

@@ -2,14 +2,15 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Access } from "../data/access.ts";
-import type { History, HistorySums } from "../data/types.ts";
+import type { History, HistorySums, PlanChanges } from "../data/types.ts";
 import { amount, count, duration, interval, name as clean, percent, points } from "../model/format.ts";
 import { allDrawn, differences, eventOf, type Line, linesOf, shareIn, type ShareOf, sumOf } from "../model/periods.ts";
 import { meanElapsed } from "../model/runs.ts";
 import { change, route } from "../state/route.ts";
 import { linkToTimes } from "./compare_times.tsx";
-import { useLoad } from "./load.ts";
+import { type Loaded, useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message, shareColumns } from "./parts.tsx";
+import { ChangesOfPlan, changesNote, useChangeMarks, usePlanChanges } from "./plan_changes.tsx";
 import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
 import { Damage, Fact, WhoseTime } from "./trust.tsx";
 
@@ -23,6 +24,7 @@ export function HistoryCard({ access, fingerprint, since, until }: { access: Acc
   const wanted = route.value.state["by"];
   const by: By = wanted === "hour" ? "hour" : "day";
   const answer = useLoad<History>(access, "history", { fingerprint, by, limit: mostRows, since, until });
+  const changes = usePlanChanges(access, fingerprint, since, until);
   const tools = <Choice label="Period" value={by} options={[["day", "Days"], ["hour", "Hours"]]} onChange={(to: By) => change({ by: to === "day" ? null : to, a: null, b: null })} />;
   if (answer.error) {
     return (
@@ -32,22 +34,24 @@ export function HistoryCard({ access, fingerprint, since, until }: { access: Acc
     );
   }
   if (!answer.value) return <Message text="Reading the sums of hours and days…" />;
-  return <Over history={answer.value} fingerprint={fingerprint} tools={tools} />;
+  return <Over history={answer.value} changes={changes} fingerprint={fingerprint} tools={tools} />;
 }
 
-function Over({ history, fingerprint, tools }: { history: History; fingerprint: string; tools: ComponentChildren }) {
+function Over({ history, changes, fingerprint, tools }: { history: History; changes: Loaded<PlanChanges>; fingerprint: string; tools: ComponentChildren }) {
   const event = eventOf(history);
   const unit = history.rows.find((row) => row.source === event)?.unit ?? "events";
   const lines = useMemo(() => linesOf(history, event), [history, event]);
   const whole = sumOf(lines);
   const chart = useMemo(() => columnsOf(history, event, lines, unit), [history, event, lines, unit]);
+  const marks = useChangeMarks(changes.value);
+  const note = changesNote(changes);
   return (
     <>
       <HistoryTrust history={history} lines={lines} unit={unit} />
       <Card
         id="history"
         title="Operators over time"
-        note={`${clean(event, 40)}, by ${history.by}${history.by === "day" ? " (UTC)" : ""}`}
+        note={`${clean(event, 40)}, by ${history.by}${history.by === "day" ? " (UTC)" : ""}${note && `; ${note}`}`}
         tools={tools}
         table={() => (
           <DataTable
@@ -62,7 +66,7 @@ function Over({ history, fingerprint, tools }: { history: History; fingerprint: 
           />
         )}
       >
-        <StackChart series={chart.series} fromMs={chart.fromMs} bucketMs={chart.bucketMs} height={190} unit={chart.unit} format={(value) => value.toPrecision(3)} label="What the operators cost in each period; the table has the sums" />
+        <StackChart series={chart.series} fromMs={chart.fromMs} bucketMs={chart.bucketMs} height={190} unit={chart.unit} format={(value) => value.toPrecision(3)} label="What the operators cost in each period; the table has the sums. A dashed line is a change of the plan" marks={marks} />
         <p class="legend">
           {chart.series.map((each, index) => (
             <span key={each.key}>
@@ -71,6 +75,7 @@ function Over({ history, fingerprint, tools }: { history: History; fingerprint: 
           ))}
         </p>
         {history.rows.length >= mostRows && <p class="dim small">Shown are the {mostRows} dearest rows. The sums lack what is beyond.</p>}
+        <ChangesOfPlan changes={changes} />
       </Card>
       <Periods history={history} fingerprint={fingerprint} event={event} unit={unit} />
     </>

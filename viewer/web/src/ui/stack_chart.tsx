@@ -1,7 +1,7 @@
 // Amounts over time, stacked: for the overview.
 import { useState } from "preact/hooks";
 import { Canvas, hatch, type Pen } from "../draw/canvas.tsx";
-import { palette, shadeColor } from "../draw/colors.ts";
+import { type Palette, palette, shadeColor } from "../draw/colors.ts";
 import { theme } from "../state/theme.ts";
 import { ticks, timeOfBucket } from "../model/format.ts";
 import { Tip } from "./parts.tsx";
@@ -14,6 +14,12 @@ export interface Series {
   hatched?: boolean; // belongs to nobody
 }
 
+// Something that happened at a moment.
+export interface ChartMark {
+  atMs: number;
+  text: string;
+}
+
 export function seriesColor(series: Series, index: number): string {
   if (series.hatched) return palette(theme.value).unattributed;
   return series.grey ? palette(theme.value).component : shadeColor(index, theme.value);
@@ -23,7 +29,7 @@ export function SeriesSwatch({ series, index }: { series: Series; index: number 
   return <span class={`swatch ${series.hatched ? "unattributed" : ""}`} style={{ background: series.hatched ? undefined : seriesColor(series, index) }} />;
 }
 
-export function StackChart({ series, fromMs, bucketMs, height, unit, format, label }: { series: Series[]; fromMs: number; bucketMs: number; height: number; unit: string; format: (value: number) => string; label: string }) {
+export function StackChart({ series, fromMs, bucketMs, height, unit, format, label, marks = [] }: { series: Series[]; fromMs: number; bucketMs: number; height: number; unit: string; format: (value: number) => string; label: string; marks?: ChartMark[] }) {
   const [hover, setHover] = useState<{ bucket: number; x: number; y: number } | null>(null);
   const colors = palette(theme.value);
   const buckets = Math.max(1, ...series.map((each) => each.values.length));
@@ -31,6 +37,8 @@ export function StackChart({ series, fromMs, bucketMs, height, unit, format, lab
   const top = Math.max(1e-9, ...sums) * 1.08;
   const bottom = height - 20;
   const clock = (ms: number) => timeOfBucket(ms, bucketMs, bucketMs * buckets);
+  const bucketOf = (mark: ChartMark) => Math.floor((mark.atMs - fromMs) / bucketMs);
+  const shownMarks = marks.filter((mark) => bucketOf(mark) >= 0 && bucketOf(mark) < buckets);
   const draw = ({ g, width }: Pen) => {
     const wide = width / buckets;
     for (const value of ticks(0, top, 3)) {
@@ -53,6 +61,7 @@ export function StackChart({ series, fromMs, bucketMs, height, unit, format, lab
       });
       g.fill();
     });
+    drawMoments(g, shownMarks.map((mark) => ((mark.atMs - fromMs) / bucketMs) * wide), bottom, colors);
     for (const value of ticks(0, top, 3)) {
       if (value === 0) continue;
       const y = bottom - (value / top) * bottom - 8;
@@ -89,6 +98,12 @@ export function StackChart({ series, fromMs, bucketMs, height, unit, format, lab
       {hover && (
         <Tip x={hover.x} y={hover.y}>
           <b>{clock(fromMs + hover.bucket * bucketMs)}</b>
+          {shownMarks
+            .filter((mark) => bucketOf(mark) === hover.bucket)
+            .slice(0, 4)
+            .map((mark) => (
+              <div key={mark.atMs}>{mark.text}</div>
+            ))}
           {rows.slice(0, 8).map((row) => (
             <div key={row.each.key} class="tiprow">
               <SeriesSwatch series={row.each} index={row.index} />
@@ -102,4 +117,25 @@ export function StackChart({ series, fromMs, bucketMs, height, unit, format, lab
       )}
     </>
   );
+}
+
+// A dashed line at each place, with a flag at its top: it is seen before any colour.
+function drawMoments(g: CanvasRenderingContext2D, places: number[], bottom: number, colors: Palette) {
+  g.strokeStyle = colors.text;
+  g.fillStyle = colors.text;
+  g.lineWidth = 1;
+  g.setLineDash([4, 3]);
+  for (const place of places) {
+    const x = Math.round(place) + 0.5;
+    g.beginPath();
+    g.moveTo(x, 0);
+    g.lineTo(x, bottom);
+    g.stroke();
+    g.beginPath();
+    g.moveTo(x, 0);
+    g.lineTo(x + 6, 4);
+    g.lineTo(x, 8);
+    g.fill();
+  }
+  g.setLineDash([]);
 }
