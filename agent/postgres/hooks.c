@@ -22,6 +22,7 @@
 #include "objects.h"
 #include "open_queries.h"
 #include "overhead.h"
+#include "parts.h"
 #include "phases.h"
 #include "plan.h"
 #include "plans.h"
@@ -194,7 +195,7 @@ static Before enter(TailorQuery* open, uint64_t tag) {
   tailor_tags = open->plan->tags;
   tailor_returns = open->plan->returns;
   before.objects = tailor_thread_objects(open->objects);
-  *tailor_slot = tailor_phases ? tag : TAILOR_TAG_NONE;
+  tailor_put(tailor_phases ? tag : TAILOR_TAG_NONE);
   depth++;
   return before;
 }
@@ -204,7 +205,7 @@ static void leave(TailorQuery* open, const Before* before) {
   tailor_tags = before->tags;
   tailor_returns = before->returns;
 #ifndef TAILOR_TWIN_NO_RESTORE
-  *tailor_slot = before->slot;
+  tailor_put(before->slot);
 #endif
   tailor_thread_objects(before->objects);
   if (before->marked) tailor_mark_execution_end(before->marked);
@@ -252,6 +253,11 @@ static void on_run(RUN_PARAMETERS) {
   if (IsParallelWorker() && open->wrapped) tailor_take_nodes(open, query, true);
 #endif
   Before before = enter(open, open->plan->run_tag);
+  if (!tailor_part_try) {
+    run(RUN_ARGUMENTS);
+    leave(open, &before);
+    return;
+  }
   PG_TRY();
   {
     run(RUN_ARGUMENTS);
@@ -282,6 +288,11 @@ static void on_finish(QueryDesc* query) {
     return;
   }
   Before before = enter(open, open->plan->triggers_tag);
+  if (!tailor_part_try) {
+    finish(query);
+    leave(open, &before);
+    return;
+  }
   PG_TRY();
   {
     finish(query);
@@ -335,14 +346,17 @@ static PlannedStmt* on_plan(Query* parse, const char* text, int options, ParamLi
   return result;
 }
 
-static void utility(PlannedStmt* statement, const char* text, bool read_only, ProcessUtilityContext context,
-                    ParamListInfo parameters, QueryEnvironment* environment, DestReceiver* receiver,
-                    QueryCompletion* completion) {
+#define UTILITY_PARAMETERS                                                                 \
+  PlannedStmt *statement, const char *text, bool read_only, ProcessUtilityContext context, \
+      ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,     \
+      QueryCompletion *completion
+#define UTILITY_ARGUMENTS statement, text, read_only, context, parameters, environment, receiver, completion
+
+static void utility(UTILITY_PARAMETERS) {
   if (next_utility)
-    next_utility(statement, text, read_only, context, parameters, environment, receiver, completion);
+    next_utility(UTILITY_ARGUMENTS);
   else
-    standard_ProcessUtility(statement, text, read_only, context, parameters, environment, receiver,
-                            completion);
+    standard_ProcessUtility(UTILITY_ARGUMENTS);
 }
 
 /* COPY counts rows. */
@@ -350,33 +364,52 @@ static uint64 rows_of_command(const PlannedStmt* statement, const QueryCompletio
   return completion && IsA(statement->utilityStmt, CopyStmt) ? completion->nprocessed : UINT64_MAX;
 }
 
-static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
-                       ProcessUtilityContext context, ParamListInfo parameters, QueryEnvironment* environment,
-                       DestReceiver* receiver, QueryCompletion* completion) {
+/* What a command changes while it runs, and what it was before. */
+typedef struct {
+  TailorUtility own;
+  const TailorUtility* around;
+  uint64_t slot;
+  volatile bool told, failed; /* kept when an error jumps */
+} RunningUtility;
+
+static void run_utility(RunningUtility* running, UTILITY_PARAMETERS) {
+  running->told = tailor_command_begin(&running->own);
+  utility(UTILITY_ARGUMENTS);
+  running->failed = false;
+}
+
+static void leave_utility(const RunningUtility* running, const QueryCompletion* completion) {
+  tailor_utility = running->around;
+  if (running->told)
+    tailor_command_end(running->failed ? UINT64_MAX : rows_of_command(running->own.statement, completion),
+                       running->failed);
+  tailor_utility_end(running->slot);
+}
+
+static void on_utility(UTILITY_PARAMETERS) {
   /* What a function or a procedure runs is part of a statement. COMMIT and the like are between statements.
    */
   bool is_statement = depth == 0 && !runs_unmeasured && !tailor_utility;
   if (is_statement && !IsA(statement->utilityStmt, TransactionStmt)) tailor_forget_run();
   if (depth > 0 || !tailor_session_live(__rdtsc())) {
-    utility(statement, text, read_only, context, parameters, environment, receiver, completion);
+    utility(UTILITY_ARGUMENTS);
     return;
   }
-  uint64_t before = tailor_utility_begin();
-  TailorUtility own = {statement, text};
-  const TailorUtility* around = tailor_utility;
-  volatile bool told = false, failed = true;
-  tailor_utility = &own;
+  RunningUtility running = {.own = {statement, text}, .around = tailor_utility, .failed = true};
+  running.slot = tailor_utility_begin();
+  tailor_utility = &running.own;
+  if (!tailor_part_try) {
+    run_utility(&running, UTILITY_ARGUMENTS);
+    leave_utility(&running, completion);
+    return;
+  }
   PG_TRY();
   {
-    told = tailor_command_begin(&own);
-    utility(statement, text, read_only, context, parameters, environment, receiver, completion);
-    failed = false;
+    run_utility(&running, UTILITY_ARGUMENTS);
   }
   PG_FINALLY();
   {
-    tailor_utility = around;
-    if (told) tailor_command_end(failed ? UINT64_MAX : rows_of_command(statement, completion), failed);
-    tailor_utility_end(before);
+    leave_utility(&running, completion);
   }
   PG_END_TRY();
 }

@@ -52,7 +52,7 @@ uint64_t tailor_phase_of_plan(const struct tailor_plan_ids* plan, TailorPhase ph
 }
 
 void tailor_phases_aborted(void) {
-  *tailor_slot = outermost;
+  tailor_put(outermost);
 }
 
 uint64_t tailor_utility_begin(void) {
@@ -63,10 +63,10 @@ uint64_t tailor_utility_begin(void) {
 
 void tailor_utility_is(uint64_t tag) {
   outermost = tag;
-  *tailor_slot = tag;
+  tailor_put(tag);
 }
 
 void tailor_utility_end(uint64_t before) {
   outermost = before;
-  *tailor_slot = before;
+  tailor_put(before);
 }

@@ -34,12 +34,12 @@ extern uint64_t tailor_phase_tags[TAILOR_PHASES];
  * After an error that jumps over the end, tailor_phases_aborted ends them. */
 static inline uint64_t tailor_phase_begin(TailorPhase phase) {
   uint64_t before = *tailor_slot;
-  if (tailor_phases) *tailor_slot = tailor_phase_tags[phase];
+  if (tailor_phases) tailor_put(tailor_phase_tags[phase]);
   return before;
 }
 
 static inline void tailor_phase_end(uint64_t before) {
-  *tailor_slot = before;
+  tailor_put(before);
 }
 
 /* An error has ended what was below a utility command, or below nothing. */

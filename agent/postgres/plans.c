@@ -12,6 +12,7 @@
 
 #include "describe.h"
 #include "last_execution.h"
+#include "parts.h"
 #include "phases.h"
 #include "plan.h"
 #include "runs.h"
@@ -142,6 +143,16 @@ static TailorPlan* find(PlanKey key) {
   return entry ? entry->plan : NULL;
 }
 
+/* The plan that a query had last. NULL: none is kept, or the server computes no query ids. */
+static TailorPlan* last_of_query(uint64 query_id) {
+  dlist_iter at;
+  dlist_foreach(at, &by_use) {
+    TailorPlan* plan = dlist_container(TailorPlan, by_use, at.cur);
+    if (query_id != 0 && plan->query_id == query_id && plan->user == GetUserId()) return plan;
+  }
+  return NULL;
+}
+
 /* EXPLAIN ANALYZE, DECLARE CURSOR and others run a query that has the id of the same query by itself. Their
  * texts differ, at the latest in the first word. Without a query id only the text says what it is. */
 static uint64 hash_of_text(uint64 query_id, const TailorPiece* piece) {
@@ -161,14 +172,19 @@ static void end_old_shared_runs(uint64 now) {
   }
 }
 
-TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece, uint64 now) {
-  uint64 query_id = (uint64)query->plannedstmt->queryId;
+static TailorPlan* plan_of_shape(QueryDesc* query, const TailorPiece* piece, uint64 query_id) {
   TailorShape shape = tailor_shape_of(query, hash_of_text(query_id, piece));
   PlanKey key = {query_id, shape.hash, GetUserId()};
+  TailorPlan* plan = find(key);
+  return plan ? plan : tell_new(query, piece, key, shape.node_ids);
+}
+
+TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece, uint64 now) {
+  uint64 query_id = (uint64)query->plannedstmt->queryId;
   if (!known) prepare();
   end_old_shared_runs(now);
-  TailorPlan* plan = find(key);
-  if (!plan) plan = tell_new(query, piece, key, shape.node_ids);
+  TailorPlan* plan = tailor_part_walk ? NULL : last_of_query(query_id);
+  if (!plan) plan = plan_of_shape(query, piece, query_id);
   if (!plan) return NULL;
   dlist_move_head(&by_use, &plan->by_use);
   plan->users++;

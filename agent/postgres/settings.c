@@ -13,6 +13,8 @@
 #include "utils/queryjumble.h"
 #endif
 
+#include "parts.h"
+
 bool tailor_enabled = true;
 bool tailor_nested_statements = false;
 bool tailor_phases = true;
@@ -92,6 +94,7 @@ void tailor_define_settings(void) {
       "tailor.leader", "The execution that a parallel worker works for.",
       "The leader sets it. Others have no use for it.", &tailor_leader, "", PGC_USERSET,
       GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE | GUC_NO_RESET_ALL, NULL, NULL, NULL);
+  tailor_define_parts();
   MarkGUCPrefixReserved("tailor");
   defined = true;
   assign_enabled(tailor_enabled, NULL);

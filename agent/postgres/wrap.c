@@ -28,6 +28,7 @@
 
 #include "objects.h"
 #include "open_queries.h"
+#include "parts.h"
 #include "query.h"
 #include "slot.h"
 #include "stubs.h"
@@ -37,11 +38,6 @@ static bool is_ours(PlanState* node);
 static TupleTableSlot* first(PlanState* node);
 static TupleTableSlot* first_static(PlanState* node);
 static TupleTableSlot* first_source(PlanState* node);
-
-static inline void put(uint64_t tag) {
-  __atomic_store_n(tailor_slot, tag, __ATOMIC_RELAXED);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
 
 static inline uint64_t get(void) {
   return __atomic_load_n(tailor_slot, __ATOMIC_RELAXED);
@@ -61,16 +57,16 @@ static TupleTableSlot* run(PlanState* node) {
 /* For node ids without a stub, and for nodes that EXPLAIN ANALYZE counts. */
 static TupleTableSlot* wrapped(PlanState* node) {
   uint64_t before = get();
-  put(tailor_tags[node->plan->plan_node_id]);
+  tailor_put(tailor_tags[node->plan->plan_node_id]);
   TupleTableSlot* result = run(node);
-  put(before);
+  tailor_put(before);
   return result;
 }
 
 static TupleTableSlot* wrapped_static(PlanState* node) {
-  put(tailor_tags[node->plan->plan_node_id]);
+  tailor_put(tailor_tags[node->plan->plan_node_id]);
   TupleTableSlot* result = run(node);
-  put(tailor_returns[node->plan->plan_node_id]);
+  tailor_put(tailor_returns[node->plan->plan_node_id]);
   return result;
 }
 
@@ -111,7 +107,7 @@ static Datum goes_on(ExprState* key, ExprContext* context, bool* isnull) {
   foreach (cell, open ? open->joins : NIL) {
     TailorJoin* join = lfirst(cell);
     if (join->key != key || !join->evaluate) continue;
-    put(tailor_tags[join->join->plan->plan_node_id]);
+    tailor_put(tailor_tags[join->join->plan->plan_node_id]);
     give_key_back(join);
     return key->evalfunc(key, context, isnull);
   }
@@ -180,10 +176,12 @@ static bool has_stub(PlanState* node) {
 
 static TupleTableSlot* first(PlanState* node) {
   if (is_gather(node)) return call_first(node, wrapped_gather);
+  if (!tailor_part_stores) return call_first(node, run);
   return call_first(node, has_stub(node) ? tailor_stub(node->plan->plan_node_id) : wrapped);
 }
 
 static TupleTableSlot* first_static(PlanState* node) {
+  if (!tailor_part_stores) return call_first(node, run);
   return call_first(node, has_stub(node) ? tailor_static_stub(node->plan->plan_node_id) : wrapped_static);
 }
 
@@ -192,9 +190,9 @@ static TupleTableSlot* first_source(PlanState* node) {
 }
 
 static bool is_ours(PlanState* node) {
-  static const ExecProcNodeMtd kOurs[] = {first,          first_static,         first_source,
-                                          wrapped,        wrapped_static,       wrapped_source,
-                                          wrapped_gather, wrapped_gather_source};
+  static const ExecProcNodeMtd kOurs[] = {first,          first_static,          first_source,
+                                          wrapped,        wrapped_static,        wrapped_source,
+                                          wrapped_gather, wrapped_gather_source, run};
   ExecProcNodeMtd function = node->ExecProcNode;
   int id = node->plan->plan_node_id;
   for (int i = 0; i < lengthof(kOurs); i++) {
@@ -239,6 +237,7 @@ static void wrap_node(PlanState* node, PlanState* parent, void* context) {
 }
 
 void tailor_take_nodes(TailorQuery* open, QueryDesc* query, bool wrapped) {
+  if (!tailor_part_walk) return;
   MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
   tailor_walk(query, wrapped ? wrap_node : take_node, open);
   MemoryContextSwitchTo(caller);

@@ -25,10 +25,11 @@ def ratio(works, over, under):
     return ratio_interval([pair for costs in works.values() for pair in zip(costs[over], costs[under])])
 
 
-def table(works, parts, off=None):
+def table(works, parts, off=None, wholes=None):
     """Rows of (what, interval). `parts` are modes that lack one part; `off` lacks them all. The cost of a part is all of it
-    against that mode. The control is all against all: an interval that does not contain 1 says that the others are off by as much."""
-    rows = [(f"part: {part.removeprefix('without ')}", ratio(works, ALL, part)) for part in parts]
+    against that mode. `wholes` says for a part that cannot go alone which mode lacks the same but this part: its cost is that mode
+    against the part's. The control is all against all: an interval that does not contain 1 says that the others are off by as much."""
+    rows = [(f"part: {part.removeprefix('without ')}", ratio(works, (wholes or {}).get(part, ALL), part)) for part in parts]
     if off:
         rows.insert(0, ("everything", ratio(works, ALL, off)))
     return [*rows, ("control, all against all", ratio(works, AGAIN, ALL))]

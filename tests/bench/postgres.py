@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/postgres"), str(R
 import paired  # noqa: E402
 import pg_tpch  # noqa: E402
 from paired import ratio_interval  # noqa: E402
-from pg_server import Listener, Server, Session, measuring  # noqa: E402
+from pg_server import Listener, PG_LIB, Server, Session, measuring  # noqa: E402
 from tailor_env import Daemon  # noqa: E402
 
 STEPS_SETUP = """
@@ -113,10 +113,10 @@ class KeptServer(Server):
 
 
 @contextlib.contextmanager
-def server_for(options, agent, work):
+def server_for(options, agent, work, library=PG_LIB):
     settings = {"tailor.rows_every": str(options.rows_every), "tailor.short_run": options.short_run, "shared_buffers": "1GB",
                 "work_mem": "64MB", "max_wal_size": "4GB"}
-    shared = {"settings": settings, "preload": "tailor_pg", "agent": agent, "functions": ""}
+    shared = {"settings": settings, "preload": "tailor_pg", "agent": agent, "functions": "", "library": library}
     with KeptServer(options.data, **shared) if options.data else Server(**shared) as server:
         if not options.data or not server.has_tables():
             print("making the tables", flush=True)

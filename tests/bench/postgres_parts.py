@@ -10,6 +10,12 @@ everything against that without the part. Nobody samples: a socket that takes th
     text           the text of statements is told
     query ids      the server computes them, and plans are found by them
     sharing        short runs share an execution: without it, each sends two messages. As a rule this part saves time
+    catching       hooks catch errors (PG_TRY)
+    stores         nodes and phases are stored in the slot; wrappers and phases stay
+    walk           the nodes of a plan are walked. Wrappers need the walk, so its cost is that without wrappers against that
+                   without both
+
+The last three have no settings in the extension, but in the build of it that is measured here. The tests' build makes it.
 
 --frequency adds what sampling costs, with one tailord after the other: as it is by default, without stacks, with waits (programs
 at each switch of threads), and by perf (side events). Each is a ratio of sampled turns to turns in which it is paused.
@@ -18,6 +24,7 @@ at each switch of threads), and by perf (side events). Each is a ratio of sample
 differ by their layout in memory alone, so only many of them tell anything.
 
     export TAILOR_PG_BIN=/usr/lib/postgresql/15/bin TAILOR_PG_LIB=build/lib/postgresql/15
+    export TAILOR_PG_TWINS=build/targets/postgresql/15
     python3 tests/bench/postgres_parts.py --rounds 200
     python3 tests/bench/postgres_parts.py --rounds 40 --frequency 99 --starts 20
 
@@ -36,13 +43,16 @@ import paired  # noqa: E402
 import postgres  # noqa: E402
 from ablation import AGAIN, ALL  # noqa: E402
 from paired import ratio_interval  # noqa: E402
-from pg_server import Session, measuring  # noqa: E402
+from pg_server import Session, TWINS, measuring  # noqa: E402
 from tailor_env import Daemon  # noqa: E402
 
 OFF = "off"
 PARTS = {"without phases": ("tailor.phases", "off"), "without wrappers": ("tailor.most_overhead", "0"),
          "without rows": ("tailor.rows_every", "0"), "without text": ("tailor.query_text", "off"),
-         "without query ids": ("compute_query_id", "off"), "without sharing": ("tailor.short_run", "0")}
+         "without query ids": ("compute_query_id", "off"), "without sharing": ("tailor.short_run", "0"),
+         "without catching": ("tailor.part_try", "off"), "without stores": ("tailor.part_stores", "off"),
+         "without walk": ("tailor.part_walk", "off")}
+WHOLES = {"without walk": "without wrappers"}
 SETTINGS = {OFF: ("tailor.enabled", "off"), **PARTS}
 SAMPLERS = {"as by default": [], "without stacks": ["--stacks", "none"], "with waits": ["--event", "auto,off-cpu"],
             "by perf": ["--sampler", "perf"]}
@@ -94,9 +104,9 @@ def costs_by_work(options, modes, names, scripts):
 
 
 def parts(options, work):
-    with postgres.server_for(options, None, work) as server, backend_of(server, work) as (session, pid, scripts):
+    with postgres.server_for(options, None, work, TWINS / "parts") as server, backend_of(server, work) as (session, pid, scripts):
         costs = costs_by_work(options, Parts(session, pid), [ALL, OFF, *PARTS, AGAIN], scripts)
-    return ablation.table(costs, list(PARTS), OFF)
+    return ablation.table(costs, list(PARTS), OFF, WHOLES)
 
 
 def sampling(options, work):
@@ -151,6 +161,8 @@ def main():
     options = parser.parse_args()
     if options.short:
         options.rounds, options.starts, options.turns, options.sf, options.queries = 1, min(options.starts, 1), 1, "0.01", "1,6"
+    if not TWINS:
+        parser.error("TAILOR_PG_TWINS names no folder")
     work = postgres.work_of(options)
     rows = parts(options, work)
     if options.frequency:
