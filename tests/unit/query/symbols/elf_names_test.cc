@@ -341,6 +341,8 @@ TEST_F(ElfNames, AFileOfAnotherMachineNamesNothing) {
   EXPECT_TRUE(for_machine("x86_64").ok());
   EXPECT_FALSE(for_machine("aarch64").ok());
   EXPECT_FALSE(for_machine("armv7l").ok());
+  EXPECT_FALSE(for_machine("s390x").ok());
+  EXPECT_FALSE(for_machine("big-endian").ok());
 }
 
 TEST_F(ElfNames, WhatHasNoNameSaysWhy) {
