@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "daemon/os/elf_build_id.h"
 #include "daemon/query/symbols/elf_functions.h"
@@ -65,6 +67,29 @@ TEST_F(ElfNames, WhatAssemblersAndCompilersOfOtherLanguagesWriteAreFunctions) {
   EXPECT_EQ(text(all), "local 1000-1010\nnasm 1040-1080\nghc_info 1080-10a0\ntoo_long 10c0-1200\n");
   EXPECT_EQ(all.functions.front().source, "a.c");
   EXPECT_EQ(all.functions.back().source, "");
+}
+
+// What has a size, then what is not weak, is global, has fewer underscores in front, has the longer name.
+TEST_F(ElfNames, OfSeveralNamesForOneAddressPerfsIsTaken) {
+  std::vector<ImageSymbol> symbols = {{"write", STB_WEAK, STT_FUNC, 1, 0x1000, 0x10},
+                                      {"__write", STB_GLOBAL, STT_FUNC, 1, 0x1000, 0x10},
+                                      {"of_its_file", STB_LOCAL, STT_FUNC, 1, 0x1010, 0x10},
+                                      {"shared", STB_GLOBAL, STT_FUNC, 1, 0x1010, 0x10},
+                                      {"_IO_underscore", STB_GLOBAL, STT_FUNC, 1, 0x1020, 0x10},
+                                      {"none", STB_GLOBAL, STT_FUNC, 1, 0x1020, 0x10},
+                                      {"f", STB_GLOBAL, STT_FUNC, 1, 0x1030, 0x10},
+                                      {"f_by_its_long_name", STB_GLOBAL, STT_FUNC, 1, 0x1030, 0x10},
+                                      {"label", STB_GLOBAL, STT_NOTYPE, 1, 0x1040, 0},
+                                      {"sized", STB_WEAK, STT_FUNC, 1, 0x1040, 0x10}};
+  for (int turn = 0; turn < 2; ++turn) {
+    ElfImage<true> image;
+    image.code(".text", 0x1000, std::string(0x100, '\x90'));
+    image.symbols(SHT_SYMTAB, symbols);
+    EXPECT_EQ(text(read(image)),
+              "__write 1000-1010\nshared 1010-1020\nnone 1020-1030\nf_by_its_long_name 1030-1040\nsized "
+              "1040-1050\n");
+    std::ranges::reverse(symbols);
+  }
 }
 
 TEST_F(ElfNames, ALabelBehindTheLastFunctionReachesToTheEndOfItsSection) {
