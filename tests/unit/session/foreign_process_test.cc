@@ -178,6 +178,19 @@ TEST_F(ForeignProcessTest, TheMapsLinesAreSaidOnceAsTheyCome) {
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
 }
 
+// Some runtimes name the arena of all their code.
+TEST_F(ForeignProcessTest, AnEntryOfAMapMayBeLargerThanAnyFunction) {
+  std::ofstream(map) << "100000000 40000000 arena\n";
+  ForeignProcess foreign(os::real(), process);
+  tell(foreign, at(10));
+  EXPECT_EQ(foreign.functions(), 1u);
+  script.sample(process.pid, process.pid, 500, 0x120000010);
+  script.read();
+  pipeline.flush(20 * kSecond);
+  EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"arena"}));
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
+}
+
 // The lines where the others ended are none of it.
 TEST_F(ForeignProcessTest, AMapThatWasWrittenAgainIsAnotherOneThoughItIsLonger) {
   std::ofstream(map) << "10000 40 one\n10040 40 two\n";
