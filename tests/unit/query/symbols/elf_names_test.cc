@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/os/elf_build_id.h"
@@ -236,6 +237,29 @@ class GosOwnTable : public ElfNames {
 
 TEST_F(GosOwnTable, NamesWhatIsStripped) {
   EXPECT_EQ(text(read(image(table(0x401040)))), kNamed);
+}
+
+// Go 1.2 to 1.15 have all places from the begin of the table, and Go 1.16 and 1.17 from the begin of its
+// parts.
+TEST_F(GosOwnTable, OfGoBefore118HasTheAddressesThemselves) {
+  const auto put = [](std::string& to, auto... values) { (ElfImage<true>::append(to, values), ...); };
+  const auto old = [&](std::uint64_t first, std::uint64_t second, std::uint64_t end) {
+    std::string go12, go116;
+    put(go12, std::uint32_t{0xFFFFFFFB}, std::uint32_t{0x08010000}, std::uint64_t{2});
+    put(go12, first, std::uint64_t{64}, second, std::uint64_t{80}, end);
+    go12.resize(64);
+    put(go12, first, std::uint32_t{96}, 0u, second, std::uint32_t{111}, 0u);
+    go12 += "main.(*T).Scan\0main.f\0"s;
+    put(go116, std::uint32_t{0xFFFFFFFA}, std::uint32_t{0x08010000}, std::uint64_t{2}, std::uint64_t{0});
+    put(go116, std::uint64_t{64}, std::uint64_t{64}, std::uint64_t{64}, std::uint64_t{64}, std::uint64_t{88});
+    go116 += "main.(*T).Scan\0main.f\0"s;
+    go116.resize(88);
+    put(go116, first, std::uint64_t{40}, second, std::uint64_t{56}, end);
+    put(go116, first, std::uint32_t{0}, 0u, second, std::uint32_t{15}, 0u);
+    return std::pair(text(read(image(go12))), text(read(image(go116))));
+  };
+  EXPECT_EQ(old(0x401040, 0x401080, 0x4010a0), std::pair(std::string(kNamed), std::string(kNamed)));
+  EXPECT_EQ(old(0, 0, 0), std::pair(std::string(), std::string())) << "the loader puts them there";
 }
 
 TEST_F(GosOwnTable, NamesNothingWhereNothingSaysWhereCodeBegins) {
