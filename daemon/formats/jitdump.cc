@@ -1,5 +1,7 @@
 #include "daemon/formats/jitdump.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -25,7 +27,8 @@ constexpr std::uint64_t kMaxRecord = kMaxJitCode + (std::uint64_t{1} << 20);
 // Takes fields off the front of bytes that are not trusted.
 class Cursor {
  public:
-  explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit Cursor(std::span<const std::byte> bytes, ByteOrder order = ByteOrder::kOurs)
+      : bytes_(bytes), order_(order) {}
 
   // The fields, one behind the other; false if the bytes end before.
   template <typename... T>
@@ -49,11 +52,13 @@ class Cursor {
   bool take_one(T& field) {
     if (bytes_.size() < sizeof(T)) return false;
     std::memcpy(&field, bytes_.data(), sizeof(T));
+    field = from_order(order_, field);
     bytes_ = bytes_.subspan(sizeof(T));
     return true;
   }
 
   std::span<const std::byte> bytes_;
+  ByteOrder order_;
 };
 
 bool plausible(std::uint64_t address, std::uint64_t size) {
@@ -84,11 +89,11 @@ std::vector<JitSymbol> JitDumpParser::take() {
 }
 
 Status JitDumpParser::header() {
-  Cursor cursor(waiting_);
   std::uint32_t magic = 0, version = 0, header_size = 0, machine = 0, padding = 0, pid = 0;
   std::uint64_t timestamp = 0, flags = 0;
+  if (Cursor first(waiting_); first.take(magic) && magic == kMagicSwapped) order_ = ByteOrder::kOther;
+  Cursor cursor(waiting_, order_);
   if (!cursor.take(magic)) return Ok{};
-  if (magic == kMagicSwapped) return invalid("the jitdump was written on a machine of the other byte order");
   if (magic != kMagic) return invalid("not a jitdump: it does not begin with the magic JiTD");
   if (!cursor.take(version)) return Ok{};
   if (version != 1)
@@ -100,6 +105,8 @@ Status JitDumpParser::header() {
   if (waiting_.size() < header_size) return Ok{};
   pid_ = pid;
   tsc_timestamps_ = (flags & kFlagTscTimestamps) != 0;
+  // CPython leaves it 0.
+  foreign_code_ = machine != EM_NONE && machine != EM_X86_64;
   has_header_ = true;
   waiting_.erase(waiting_.begin(), waiting_.begin() + header_size);
   return Ok{};
@@ -108,7 +115,7 @@ Status JitDumpParser::header() {
 void JitDumpParser::records() {
   std::span<const std::byte> rest = waiting_;
   while (!stopped_) {
-    Cursor prefix(rest);
+    Cursor prefix(rest, order_);
     std::uint32_t id = 0, size = 0;
     std::uint64_t time = 0;
     if (!prefix.take(id, size, time)) break;
@@ -142,7 +149,7 @@ void JitDumpParser::record(std::uint32_t id, std::uint64_t timestamp, std::span<
 }
 
 bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> bytes) {
-  Cursor body(bytes);
+  Cursor body(bytes, order_);
   std::vector<std::byte> frames = std::exchange(frames_, {});
   std::uint32_t pid = 0, tid = 0;
   std::uint64_t vma = 0, address = 0, size = 0, index = 0;
@@ -155,7 +162,7 @@ bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> byt
   symbol.name = name->substr(0, kMaxJitName);
   symbol.timestamp_ns = timestamp;
   const auto* code = reinterpret_cast<const std::uint8_t*>(body.rest().data());
-  symbol.code.assign(code, code + size);
+  if (!foreign_code_) symbol.code.assign(code, code + size);
   // Debug information comes before the code it speaks of.
   if (auto lines = lines_.extract(address); !lines.empty()) {
     symbol.lines = std::move(lines.mapped());
@@ -170,7 +177,7 @@ bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> byt
 }
 
 bool JitDumpParser::move(std::uint64_t timestamp, std::span<const std::byte> bytes) {
-  Cursor body(bytes);
+  Cursor body(bytes, order_);
   std::uint32_t pid = 0, tid = 0;
   std::uint64_t vma = 0, old_address = 0, address = 0, size = 0, index = 0;
   if (!body.take(pid, tid, vma, old_address, address, size, index)) return false;
@@ -191,7 +198,7 @@ bool JitDumpParser::move(std::uint64_t timestamp, std::span<const std::byte> byt
 }
 
 bool JitDumpParser::debug_info(std::span<const std::byte> bytes) {
-  Cursor body(bytes);
+  Cursor body(bytes, order_);
   std::uint64_t address = 0, count = 0;
   if (!body.take(address, count) || count > kMaxDebugEntries || lines_.size() >= kMaxJitSymbols) return false;
   std::vector<SourceLine> lines;
@@ -216,7 +223,7 @@ bool JitDumpParser::debug_info(std::span<const std::byte> bytes) {
 // It comes before the code it speaks of. The index of it that follows the table is not needed.
 bool JitDumpParser::unwinding_info(std::span<const std::byte> bytes) {
   frames_.clear();
-  Cursor body(bytes);
+  Cursor body(bytes, order_);
   std::uint64_t size = 0, index_size = 0, mapped_size = 0;
   if (!body.take(size, index_size, mapped_size) || size > body.rest().size() || index_size > size)
     return false;

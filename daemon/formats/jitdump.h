@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/formats/jit_symbol.h"
+#include "daemon/formats/perf_order.h"
 #include "proto/base/result.h"
 
 namespace tailor::formats {
@@ -25,7 +26,7 @@ inline constexpr std::size_t kMaxJitFrameBytes = std::size_t{64} << 20;
 class JitDumpParser {
  public:
   // Takes the bytes that follow those of the calls before, in pieces of any size. An error, for ever, only if
-  // the file is no jitdump of this machine's byte order and version 1. A record that does not fit its own
+  // the file is no jitdump of version 1, of either byte order. A record that does not fit its own
   // sizes is counted and passed over, and so are lines beyond kMaxJitLineBytes of memory and functions
   // beyond kMaxJitNameBytes of names. Call frame information that is too large is left out the same way.
   Status feed(std::span<const std::byte> bytes);
@@ -63,6 +64,8 @@ class JitDumpParser {
   std::vector<std::byte> waiting_;  // the beginning of what has not come whole
   std::uint64_t skip_ = 0;          // bytes still to be passed over
   bool has_header_ = false, stopped_ = false;
+  ByteOrder order_ = ByteOrder::kOurs;
+  bool foreign_code_ = false;  // of a machine whose instructions nobody here reads: it is not kept
   std::uint32_t pid_ = 0;
   bool tsc_timestamps_ = false;
   std::uint64_t malformed_ = 0;

@@ -9,6 +9,7 @@
 #include "daemon/formats/perf_event_name.h"
 #include "daemon/formats/perf_losses.h"
 #include "daemon/formats/perf_rewrite.h"
+#include "daemon/formats/perf_swap.h"
 #include "daemon/profile/accounting.h"
 #include "proto/base/errors.h"
 
@@ -36,6 +37,7 @@ class Decoding : public PerfRecords::Taker {
     decoder_ = std::move(*decoder);
     return Ok{};
   }
+  void to_our_order(std::span<std::byte> record) override { swap_.record(record, data_.events); }
   Status kernel_records(PerfBytes bytes) override {
     if (data_.events.empty()) return internal("perf.data: a record comes before the event it belongs to");
     if (!used_) {
@@ -88,6 +90,7 @@ class Decoding : public PerfRecords::Taker {
  private:
   PerfData& data_;
   PerfLayoutOptions how_;
+  PerfSwap swap_;
   PerfRewriter rewriter_;
   PerfLosses losses_;
   std::vector<std::byte> rewritten_;
@@ -139,6 +142,7 @@ Result<PerfData> read_perf_data(std::span<const std::byte> file, std::uint8_t ta
   if (!header) return header.error();
   PerfData data;
   Decoding decoding(data, tag_register);
+  if (header->order == ByteOrder::kOther) decoding.describe({.arch = kOtherOrderArch});
   const PerfReadAt read = reader_of(file);
   if (!header->pipe) {
     auto attrs = read_perf_attrs(*header, read);
@@ -153,7 +157,7 @@ Result<PerfData> read_perf_data(std::span<const std::byte> file, std::uint8_t ta
   if (header->records.offset < file.size())
     rest = file.subspan(static_cast<std::size_t>(header->records.offset));
   rest = rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(header->records.size, rest.size())));
-  PerfRecords records(decoding, header->records.offset);
+  PerfRecords records(decoding, header->records.offset, header->order);
   if (Status fed = records.feed(rest); !fed) return fed.error();
   records.finish();
   if (Status done = decoding.finish(); !done) return done.error();

@@ -27,6 +27,8 @@ struct PerfLayoutOptions {
   std::string arch = {};
 };
 bool is_x86(const std::string& arch);
+// Of a file of the other byte order that does not say its machine.
+inline constexpr const char* kOtherOrderArch = "big-endian";
 
 // One ring for all records of a recording with these events, and the sources that its samples name.
 capture::RingLayout perf_data_layout(const std::vector<PerfDataEvent>& events,
@@ -44,10 +46,10 @@ struct PerfData {
   bool unfinished = false;            // the recorder was killed
 };
 
-// All of a recording at once. Fails for what is no perf.data file, for a file of another byte order, for
-// damaged compression, and where its events do not fit the file. Damaged records are counted, not fatal;
-// records after a damaged header are not found again (counts.cut_bytes). Of a file that was cut it gives what
-// is there.
+// All of a recording at once, of either byte order. Fails for what is no perf.data file, for damaged
+// compression, and where its events do not fit the file. Damaged records are counted, not fatal; records
+// after a damaged header are not found again (counts.cut_bytes). Of a file that was cut it gives what is
+// there.
 Result<PerfData> read_perf_data(std::span<const std::byte> file,
                                 std::uint8_t tag_register = capture::kNoTagRegister);
 

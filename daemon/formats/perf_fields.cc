@@ -1,5 +1,6 @@
 #include "daemon/formats/perf_fields.h"
 
+#include "daemon/formats/perf_swap.h"
 #include "proto/base/hex.h"
 
 namespace tailor::formats {
@@ -32,18 +33,20 @@ std::optional<perf_event_attr> take_perf_attr(PerfCursor& cursor) {
   const PerfBytes bytes = cursor.take(size);
   if (!cursor.ok()) return std::nullopt;
   perf_event_attr attr{};
-  std::memcpy(&attr, bytes.data(), std::min(size, sizeof attr));
+  size = std::min(size, sizeof attr);
+  std::memcpy(&attr, bytes.data(), size);
+  if (cursor.order() == ByteOrder::kOther)
+    swap_perf_attr(std::as_writable_bytes(std::span(&attr, 1)).first(size));
   return attr;
 }
 
-std::vector<std::uint64_t> take_perf_ids(PerfBytes bytes) {
-  std::vector<std::uint64_t> ids(bytes.size() / sizeof(std::uint64_t));
-  if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), ids.size() * sizeof(std::uint64_t));
+std::vector<std::uint64_t> take_perf_ids(PerfCursor cursor) {
+  std::vector<std::uint64_t> ids(cursor.rest().size() / sizeof(std::uint64_t));
+  for (std::uint64_t& id : ids) id = cursor.fixed<std::uint64_t>();
   return ids;
 }
 
-std::optional<PerfBuildId> parse_perf_build_id(PerfBytes payload, std::uint16_t misc) {
-  PerfCursor cursor(payload);
+std::optional<PerfBuildId> parse_perf_build_id(PerfCursor cursor, std::uint16_t misc) {
   PerfBuildId out;
   out.pid = cursor.fixed<std::int32_t>();
   const PerfBytes id = cursor.take(kBuildIdRoom);
@@ -55,14 +58,14 @@ std::optional<PerfBuildId> parse_perf_build_id(PerfBytes payload, std::uint16_t 
   return out;
 }
 
-void describe_perf_feature(unsigned feature, PerfBytes content, PerfDescription& out) {
-  PerfCursor cursor(content);
+void describe_perf_feature(unsigned feature, PerfCursor cursor, PerfDescription& out) {
   switch (feature) {
     case kBuildIds:
       while (cursor.rest().size() > sizeof(perf_event_header) && out.build_ids.size() < kMostItems) {
-        const auto header = cursor.fixed<perf_event_header>();
+        const auto header = cursor.record_header();
         if (header.size < sizeof header) return;
-        auto one = parse_perf_build_id(cursor.take(header.size - sizeof header), header.misc);
+        const PerfBytes content = cursor.take(header.size - sizeof header);
+        auto one = parse_perf_build_id(PerfCursor(content, cursor.order()), header.misc);
         if (!cursor.ok() || !one) return;
         out.build_ids.push_back(*std::move(one));
       }
@@ -100,10 +103,9 @@ void describe_perf_feature(unsigned feature, PerfBytes content, PerfDescription&
   }
 }
 
-std::vector<std::pair<std::uint64_t, std::string>> parse_perf_event_names(PerfBytes content) {
+std::vector<std::pair<std::uint64_t, std::string>> parse_perf_event_names(PerfCursor cursor) {
   constexpr std::size_t kLongestName = 256;
   std::vector<std::pair<std::uint64_t, std::string>> out;
-  PerfCursor cursor(content);
   const auto count = cursor.fixed<std::uint32_t>();
   const auto attr_size = cursor.fixed<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && cursor.ok(); ++i) {
@@ -111,8 +113,8 @@ std::vector<std::pair<std::uint64_t, std::string>> parse_perf_event_names(PerfBy
     const auto ids = cursor.fixed<std::uint32_t>();
     const std::string name = take_perf_string(cursor).substr(0, kLongestName);
     if (ids > kMostPerfIds - out.size()) break;
-    for (std::uint64_t id : take_perf_ids(cursor.take(std::uint64_t{ids} * sizeof(std::uint64_t))))
-      out.emplace_back(id, name);
+    const PerfBytes id_bytes = cursor.take(std::uint64_t{ids} * sizeof(std::uint64_t));
+    for (std::uint64_t id : take_perf_ids(PerfCursor(id_bytes, cursor.order()))) out.emplace_back(id, name);
     // An event without ids is known by its number.
     if (ids == 0 && cursor.ok() && out.size() < kMostPerfIds) out.emplace_back(~std::uint64_t{i}, name);
   }

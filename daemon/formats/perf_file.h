@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/formats/perf_order.h"
 #include "proto/base/result.h"
 
 namespace tailor::formats {
@@ -56,6 +57,7 @@ struct PerfSection {
 
 // The beginning of a file.
 struct PerfHeader {
+  ByteOrder order = ByteOrder::kOurs;
   bool pipe = false;  // records follow at once; all else comes in records of their own
   // The recorder was killed before it wrote how many records there are: they go on to the end of the file,
   // and nothing follows them.
@@ -67,8 +69,7 @@ struct PerfHeader {
 };
 inline constexpr std::size_t kPerfHeaderBytes = 104;
 
-// `bytes`: the first kPerfHeaderBytes of the file, or all there is. Fails for what is no perf.data, and for
-// one of the other byte order.
+// `bytes`: the first kPerfHeaderBytes of the file, or all there is. Fails for what is no perf.data.
 Result<PerfHeader> parse_perf_header(PerfBytes bytes);
 bool is_perf_data(PerfBytes first_bytes);
 
@@ -86,6 +87,9 @@ class PerfRecords {
   class Taker {
    public:
     virtual ~Taker() = default;
+    // One whole record of the kernel, of a file of the other byte order, is brought into ours in its place
+    // (PerfSwap). The calls below get it then.
+    virtual void to_our_order(std::span<std::byte> record) = 0;
     // Whole records of the kernel, in the order of the file, as many as came together.
     virtual Status kernel_records(PerfBytes bytes) = 0;
     // A PERF_RECORD_LOST_SAMPLES. True: it is the recorder's own (PerfLosses), else it comes with the others.
@@ -102,7 +106,7 @@ class PerfRecords {
   };
 
   // `offset`: where in its file the first byte is, for messages.
-  explicit PerfRecords(Taker& taker, std::uint64_t offset = 0);
+  explicit PerfRecords(Taker& taker, std::uint64_t offset = 0, ByteOrder order = ByteOrder::kOurs);
   ~PerfRecords();
 
   // The bytes that follow those of the calls before, in pieces of any size. An error, after which nothing
@@ -141,6 +145,7 @@ class PerfRecords {
   Status check_growth(std::size_t packed) const;
 
   Taker& taker_;
+  ByteOrder order_;
   Stream outer_, inner_;
   std::unique_ptr<Unpacker> unpacker_;
   PerfDescription description_;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kMagic = 0x32454C4946524550;         // "PERFILE2"
 constexpr std::uint64_t kMagicSwapped = 0x50455246494C4532;  // the same on a big-endian machine
 constexpr std::uint64_t kPipeHeaderSize = 16;
-constexpr unsigned kEventDescriptions = 12, kFeatures = 64;
+constexpr unsigned kEventDescriptions = 12, kFeatures = 64, kHostname = 3;
 // Sections of attributes and features are small; what claims to be larger is not read.
 constexpr std::uint64_t kMostOfASection = std::uint64_t{64} << 20;
 
@@ -44,8 +44,17 @@ std::optional<std::vector<std::byte>> read_feature(const PerfHeader& header, con
   const std::uint64_t table = header.records.offset + header.records.size;
   const auto entry = read_section(read, {table + before * sizeof(PerfSection), sizeof(PerfSection)});
   if (!entry) return std::nullopt;
-  PerfCursor cursor(*entry);
+  PerfCursor cursor(*entry, header.order);
   return read_section(read, take_section(cursor));
+}
+
+// The bits are in numbers of the machine's `unsigned long`. Those of 32 bits and the other order come in
+// reversed places; the name of the host, which every recorder writes, tells them, as perf has it.
+std::uint64_t take_features(PerfCursor& cursor) {
+  const auto features = cursor.fixed<std::uint64_t>();
+  const auto halves = std::rotl(features, 32);
+  const bool narrow = !(features >> kHostname & 1) && halves >> kHostname & 1;
+  return cursor.order() == ByteOrder::kOther && narrow ? halves : features;
 }
 
 }  // namespace
@@ -57,15 +66,13 @@ bool is_perf_data(PerfBytes first_bytes) {
 }
 
 Result<PerfHeader> parse_perf_header(PerfBytes bytes) {
-  PerfCursor cursor(bytes);
+  PerfHeader header;
+  if (PerfCursor(bytes).fixed<std::uint64_t>() == kMagicSwapped) header.order = ByteOrder::kOther;
+  PerfCursor cursor(bytes, header.order);
   const auto magic = cursor.fixed<std::uint64_t>();
   const auto size = cursor.fixed<std::uint64_t>();
-  if (magic == kMagicSwapped) {
-    return invalid("perf.data: recorded on a machine of the other byte order; report on it there");
-  }
   if (!cursor.ok() || magic != kMagic)
     return invalid("not a perf.data file (its first bytes are not PERFILE2)");
-  PerfHeader header;
   if (size == kPipeHeaderSize) {
     header.pipe = true;
     header.records = {kPipeHeaderSize, UINT64_MAX - kPipeHeaderSize};
@@ -75,7 +82,7 @@ Result<PerfHeader> parse_perf_header(PerfBytes bytes) {
   header.attrs = take_section(cursor);
   header.records = take_section(cursor);
   take_section(cursor);  // event types, unused since 2013
-  header.features = cursor.fixed<std::uint64_t>();
+  header.features = take_features(cursor);
   if (!cursor.ok()) return damaged("the header");
   if (header.records.offset > UINT64_MAX - header.records.size) return damaged("the section of records");
   // The size is written at the end, and before it a recorder writes none of its features.
@@ -102,14 +109,14 @@ Result<std::vector<PerfAttr>> read_perf_attrs(const PerfHeader& header, const Pe
     return damaged("the table of events");
   for (PerfBytes rest = *table; rest.size() >= header.attr_size; rest = rest.subspan(header.attr_size)) {
     const PerfBytes entry = rest.first(header.attr_size);
-    PerfCursor attr_bytes(entry.first(entry.size() - sizeof(PerfSection)));
-    PerfCursor ids_at(entry.last(sizeof(PerfSection)));
+    PerfCursor attr_bytes(entry.first(entry.size() - sizeof(PerfSection)), header.order);
+    PerfCursor ids_at(entry.last(sizeof(PerfSection)), header.order);
     auto attr = take_perf_attr(attr_bytes);
     const auto ids = read_section(read, take_section(ids_at));
     if (!attr || !ids) return damaged("an event");
     all_ids += ids->size() / sizeof(std::uint64_t);
     if (Status few = check_perf_counts(out.size() + 1, all_ids); !few) return few.error();
-    out.push_back({*attr, take_perf_ids(*ids), {}});
+    out.push_back({*attr, take_perf_ids(PerfCursor(*ids, header.order)), {}});
   }
   return out;
 }
@@ -121,7 +128,7 @@ PerfDescription read_perf_description(const PerfHeader& header, const PerfReadAt
     const auto content = read_feature(header, read, feature);
     if (!content) continue;
     if (feature != kEventDescriptions) {
-      describe_perf_feature(feature, *content, out);
+      describe_perf_feature(feature, PerfCursor(*content, header.order), out);
       continue;
     }
     // An id is one event's. A file that gives it to a thousand would have each name set a thousand times.
@@ -130,7 +137,7 @@ PerfDescription read_perf_description(const PerfHeader& header, const PerfReadAt
       if (attrs[i].ids.empty()) event_of.try_emplace(~std::uint64_t{i}, i);
       for (std::uint64_t id : attrs[i].ids) event_of.try_emplace(id, i);
     }
-    for (auto& [id, name] : parse_perf_event_names(*content)) {
+    for (auto& [id, name] : parse_perf_event_names(PerfCursor(*content, header.order))) {
       const auto known = event_of.find(id);
       if (known != event_of.end() && !name.empty()) attrs[known->second].name = name;
     }

@@ -11,7 +11,7 @@ std::string kernel_anchor_in(PerfBytes records) {
   constexpr std::string_view kKernel = "[kernel.kallsyms]";
   while (records.size() >= sizeof(perf_event_header)) {
     PerfCursor cursor(records);
-    const auto header = cursor.fixed<perf_event_header>();
+    const auto header = cursor.record_header();
     if (header.size < sizeof header || header.size > records.size()) return {};
     PerfCursor fields(records.subspan(sizeof header, header.size - sizeof header));
     records = records.subspan(header.size);

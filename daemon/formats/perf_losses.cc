@@ -16,7 +16,7 @@ constexpr std::uint64_t kBehind =
 
 bool PerfLosses::take(PerfBytes record, const perf_event_attr& attr) {
   PerfCursor cursor(record);
-  const auto header = cursor.fixed<perf_event_header>();
+  const auto header = cursor.record_header();
   const auto samples = cursor.fixed<std::uint64_t>();
   const int told = std::popcount(attr.sample_type & kWhoAndWhen);
   if (header.type != PERF_RECORD_LOST_SAMPLES || told == 0) return false;

@@ -32,7 +32,7 @@ std::optional<JitSymbol> parse_line(std::string_view line) {
   if (!address) return std::nullopt;
   auto size = take_hex(line);
   if (!size || line.empty()) return std::nullopt;
-  if (*size == 0 || *size > kMaxJitCode || *address > UINT64_MAX - *size) return std::nullopt;
+  if (*size == 0 || *size > kMaxMappedCode || *address > UINT64_MAX - *size) return std::nullopt;
   JitSymbol symbol;
   symbol.address = *address;
   symbol.size = *size;

@@ -4,6 +4,8 @@
 // times.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "daemon/formats/jit_symbol.h"
@@ -14,8 +16,11 @@ namespace tailor::formats {
 inline constexpr std::size_t kMaxJitSymbols = std::size_t{1} << 20;
 // Longer names are cut.
 inline constexpr std::size_t kMaxJitName = 4096;
-// A larger function is taken for a mistake.
+// A larger function of a jitdump, which brings its code, is taken for a mistake.
 inline constexpr std::uint64_t kMaxJitCode = std::uint64_t{1} << 28;
+// A line of a perf map costs the same whatever it covers, as an arena for all code. Places in code have 32
+// bits.
+inline constexpr std::uint64_t kMaxMappedCode = UINT32_MAX;
 
 // Never fails: what is no line of a perf map is counted. Symbols come in the order of the file, those that
 // overlap others too. Text behind the last end of a line is not there yet: JitSymbols::cut, and `used` says

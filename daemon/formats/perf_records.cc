@@ -28,8 +28,7 @@ constexpr std::size_t kUnpackedPiece = std::size_t{256} << 10;
 // zeros in a thirty thousandth: nobody recorded that.
 constexpr std::uint64_t kMostGrowth = 512, kGrowsFreely = std::uint64_t{16} << 20;
 
-std::uint64_t bytes_after(std::uint32_t type, PerfBytes payload) {
-  PerfCursor cursor(payload);
+std::uint64_t bytes_after(std::uint32_t type, PerfCursor cursor) {
   if (type == kToolTracingData) return (std::uint64_t{cursor.fixed<std::uint32_t>()} + 7) & ~std::uint64_t{7};
   if (type == kToolAuxTrace) return cursor.fixed<std::uint64_t>();
   return 0;
@@ -54,7 +53,8 @@ struct PerfRecords::Unpacker {
   std::vector<std::byte> piece;
 };
 
-PerfRecords::PerfRecords(Taker& taker, std::uint64_t offset) : taker_(taker), offset_(offset) {}
+PerfRecords::PerfRecords(Taker& taker, std::uint64_t offset, ByteOrder order)
+    : taker_(taker), order_(order), offset_(offset) {}
 PerfRecords::~PerfRecords() = default;
 
 Status PerfRecords::feed(PerfBytes bytes) {
@@ -101,9 +101,12 @@ Status PerfRecords::feed(Stream& stream, PerfBytes bytes, bool inner) {
 // How many bytes were whole records, or are to be passed over.
 Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool inner) {
   std::size_t at = 0, kernel_from = 0;
+  std::vector<std::byte> turned;  // records of the kernel in our order, where the file has the other
+  if (order_ == ByteOrder::kOther) turned.assign(bytes.begin(), bytes.end());
+  const PerfBytes kernels = order_ == ByteOrder::kOther ? PerfBytes(turned) : bytes;
   const auto hand_over = [&]() -> Status {
     if (kernel_from == at) return Ok{};
-    return taker_.kernel_records(bytes.subspan(kernel_from, at - kernel_from));
+    return taker_.kernel_records(kernels.subspan(kernel_from, at - kernel_from));
   };
   const auto pass_over = [&](std::uint64_t size) {
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(size, bytes.size() - at));
@@ -112,8 +115,7 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
     kernel_from = at;
   };
   while (bytes.size() - at >= sizeof(perf_event_header)) {
-    perf_event_header header;
-    std::memcpy(&header, bytes.data() + at, sizeof header);
+    const perf_event_header header = PerfCursor(bytes.subspan(at), order_).record_header();
     const std::uint32_t size = size_of(header);
     if (size < sizeof header) {
       Status given = hand_over();
@@ -131,8 +133,9 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
     }
     if (size > bytes.size() - at) break;
     if (header.type < kToolRecords) {
+      if (order_ == ByteOrder::kOther) taker_.to_our_order(std::span(turned).subspan(at, size));
       const bool own =
-          header.type == PERF_RECORD_LOST_SAMPLES && taker_.recorders_losses(bytes.subspan(at, size));
+          header.type == PERF_RECORD_LOST_SAMPLES && taker_.recorders_losses(kernels.subspan(at, size));
       if (own) {
         if (Status given = hand_over(); !given) return given.error();
         ++tool_records_;
@@ -147,7 +150,7 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
     Status taken = tool_record(header, payload, inner);
     if (!taken) return taken.error();
     at += size;
-    pass_over(bytes_after(header.type, payload));
+    pass_over(bytes_after(header.type, PerfCursor(payload, order_)));
   }
   Status given = hand_over();
   if (!given) return given.error();
@@ -156,10 +159,10 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
 
 Status PerfRecords::tool_record(const perf_event_header& header, PerfBytes payload, bool inner) {
   ++tool_records_;
-  PerfCursor cursor(payload);
+  PerfCursor cursor(payload, order_);
   switch (header.type) {
     case kToolBuildId:
-      if (auto id = parse_perf_build_id(payload, header.misc)) {
+      if (auto id = parse_perf_build_id(cursor, header.misc)) {
         description_.build_ids = {*std::move(id)};
         taker_.described(description_);
         description_.build_ids.clear();
@@ -168,7 +171,7 @@ Status PerfRecords::tool_record(const perf_event_header& header, PerfBytes paylo
     case kToolAttr: {
       auto attr = take_perf_attr(cursor);
       if (!attr) return internal("perf.data: an event does not fit the file");
-      return taker_.event({*attr, take_perf_ids(cursor.rest()), {}});
+      return taker_.event({*attr, take_perf_ids(cursor), {}});
     }
     case kToolEventUpdate: {
       const auto what = cursor.fixed<std::uint64_t>();
@@ -180,10 +183,10 @@ Status PerfRecords::tool_record(const perf_event_header& header, PerfBytes paylo
       const auto feature = cursor.fixed<std::uint64_t>();
       if (!cursor.ok()) return Ok{};
       if (feature == kEventDescriptions) {
-        for (auto& [id, name] : parse_perf_event_names(cursor.rest())) taker_.event_name(id, std::move(name));
+        for (auto& [id, name] : parse_perf_event_names(cursor)) taker_.event_name(id, std::move(name));
         return Ok{};
       }
-      describe_perf_feature(static_cast<unsigned>(std::min<std::uint64_t>(feature, 64)), cursor.rest(),
+      describe_perf_feature(static_cast<unsigned>(std::min<std::uint64_t>(feature, 64)), cursor,
                             description_);
       taker_.described(description_);
       description_.build_ids.clear();

@@ -1,7 +1,6 @@
 #include "daemon/formats/perf_rewrite.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -14,10 +13,6 @@ namespace {
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 // One for each event and thread at most, where threads count apart.
 constexpr std::size_t kMostCounts = std::size_t{1} << 21;
-
-std::size_t fields(std::uint64_t type, std::uint64_t which) {
-  return static_cast<std::size_t>(std::popcount(type & which));
-}
 
 std::uint64_t word_at(PerfBytes bytes, std::size_t word) {
   std::uint64_t value;
@@ -34,12 +29,7 @@ void put_word(std::vector<std::byte>& out, std::uint64_t word) {
 
 // Fields of a sample, in their order, in front of what may have any size.
 constexpr std::uint64_t kBeforeTime = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;
-constexpr std::uint64_t kBeforeId = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
-constexpr std::uint64_t kAfterId = PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
-constexpr std::uint64_t kHead = kBeforeTime | kBeforeId | PERF_SAMPLE_ID | kAfterId;
-// Of the identity behind all other records.
-constexpr std::uint64_t kTrailer =
-    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | kAfterId | PERF_SAMPLE_IDENTIFIER;
+constexpr std::uint64_t kHead = kBeforeTime | kFieldsBeforeId | PERF_SAMPLE_ID | kFieldsAfterId;
 
 }  // namespace
 
@@ -69,7 +59,7 @@ perf_event_attr PerfRewriter::rewritten(const perf_event_attr& attr) {
 
 void PerfRewriter::set_events(const std::vector<PerfAttr>& events) {
   formats_.clear();
-  format_of_id_.clear();
+  event_of_.clear();
   any_group_ = any_timeless_ = any_timed_ = false;
   for (const PerfAttr& event : events) {
     const Format& format =
@@ -78,42 +68,23 @@ void PerfRewriter::set_events(const std::vector<PerfAttr>& events) {
     any_group_ = any_group_ || format.group();
     (format.timeless() ? any_timeless_ : any_timed_) = true;
   }
-  for (std::size_t i = 0; needed() && i < events.size(); ++i) {
-    for (const std::uint64_t id : events[i].ids) format_of_id_.try_emplace(id, i);
-  }
-  // The same for all events, else nobody could say of which event a record is.
-  id_from_start_ = id_from_end_ = 0;
-  if (events.empty()) return;
-  const std::uint64_t type = formats_.front().type;
-  if (type & PERF_SAMPLE_IDENTIFIER) {
-    id_from_start_ = id_from_end_ = 1;
-  } else if (type & PERF_SAMPLE_ID) {
-    id_from_start_ = fields(type, kBeforeId) + 1;
-    id_from_end_ = fields(type, kAfterId) + 1;
-  }
+  for (std::size_t i = 0; needed() && i < events.size(); ++i) event_of_.add(events[i]);
 }
 
 // NULL: of no event that is known.
 const PerfRewriter::Format* PerfRewriter::format_of(const perf_event_header& header,
                                                     PerfBytes payload) const {
-  if (formats_.size() == 1) return &formats_.front();
-  const bool sample = header.type == PERF_RECORD_SAMPLE;
-  const std::size_t words = payload.size() / kWord;
-  const std::size_t needed = sample ? id_from_start_ : id_from_end_;
-  if (needed == 0 || words < needed) return nullptr;
-  const std::uint64_t id = word_at(payload, sample ? needed - 1 : words - needed);
-  if (id == 0 && !sample) return &formats_.front();
-  const auto known = format_of_id_.find(id);
-  return known == format_of_id_.end() ? nullptr : &formats_[known->second];
+  const std::optional<std::size_t> event = event_of_.of(header, payload);
+  return event ? &formats_[*event] : nullptr;
 }
 
 // False where it does not fit its own sizes.
 bool PerfRewriter::take_apart(const Format& format, PerfBytes payload, Sample& out) const {
   PerfCursor cursor(payload);
-  out.head = cursor.take(fields(format.type, kBeforeTime) * kWord);
+  out.head = cursor.take(perf_fields(format.type, kBeforeTime) * kWord);
   out.time = format.timeless() ? 0 : cursor.fixed<std::uint64_t>();
   out.middle =
-      cursor.take(fields(format.type, kHead & ~kBeforeTime & ~std::uint64_t{PERF_SAMPLE_TIME}) * kWord);
+      cursor.take(perf_fields(format.type, kHead & ~kBeforeTime & ~std::uint64_t{PERF_SAMPLE_TIME}) * kWord);
   out.has_period = format.type & PERF_SAMPLE_PERIOD;
   if (out.has_period) out.period = cursor.fixed<std::uint64_t>();
   if (cursor.ok() && format.type & PERF_SAMPLE_TID)
@@ -121,8 +92,8 @@ bool PerfRewriter::take_apart(const Format& format, PerfBytes payload, Sample& o
   if (format.group()) {
     const bool several = format.read_format & PERF_FORMAT_GROUP;
     const auto times =
-        fields(format.read_format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
-    out.words_each = 1 + fields(format.read_format, PERF_FORMAT_ID | PERF_FORMAT_LOST);
+        perf_fields(format.read_format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+    out.words_each = 1 + perf_fields(format.read_format, PERF_FORMAT_ID | PERF_FORMAT_LOST);
     std::uint64_t members = 1;
     if (several) {
       members = cursor.fixed<std::uint64_t>();
@@ -179,7 +150,7 @@ void PerfRewriter::members(const perf_event_header& header, const Sample& sample
   const std::size_t begin = out.size();
   for (std::size_t i = 0; i < sample.members; ++i) {
     const std::uint64_t id = member_id(sample, i);
-    if (!only_event() && !format_of_id_.contains(id)) {
+    if (!only_event() && !event_of_.has_id(id)) {
       ++unknown_members_;
       continue;
     }
@@ -217,7 +188,8 @@ void PerfRewriter::put(const perf_event_header& header, const Sample& sample, co
   if (sample.id == 0) return;
   if (format.type & PERF_SAMPLE_IDENTIFIER) std::memcpy(out.data() + payload, &sample.id, kWord);
   if (format.type & PERF_SAMPLE_ID) {
-    const std::size_t before = fields(format.type | PERF_SAMPLE_TIME, kBeforeId | PERF_SAMPLE_IDENTIFIER);
+    const std::size_t before =
+        perf_fields(format.type | PERF_SAMPLE_TIME, kFieldsBeforeId | PERF_SAMPLE_IDENTIFIER);
     std::memcpy(out.data() + payload + before * kWord, &sample.id, kWord);
   }
 }
@@ -238,7 +210,7 @@ void PerfRewriter::sample(const perf_event_header& header, PerfBytes payload, co
 // Beginnings and ends of threads have a time in front as well, by the kernel's clock.
 void PerfRewriter::other(const perf_event_header& header, PerfBytes payload, const Format& format,
                          std::vector<std::byte>& out) {
-  const std::size_t trailer = format.id_all ? fields(format.type, kTrailer) * kWord : 0;
+  const std::size_t trailer = format.id_all ? perf_fields(format.type, kFieldsOfTrailer) * kWord : 0;
   const bool fits =
       payload.size() >= trailer && header.size + kWord <= std::numeric_limits<std::uint16_t>::max();
   if (!format.timeless() || !format.id_all || !fits) {

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/formats/perf_event_of.h"
 #include "daemon/formats/perf_file.h"
 
 namespace tailor::formats {
@@ -72,14 +73,13 @@ class PerfRewriter {
              std::vector<std::byte>& out);
   void record(const perf_event_header& header, PerfBytes payload, std::vector<std::byte>& out);
   // No event has ids: all records are of the only one.
-  bool only_event() const { return formats_.size() == 1 && format_of_id_.empty(); }
+  bool only_event() const { return formats_.size() == 1 && !event_of_.any_ids(); }
   static std::uint64_t member_id(const Sample& sample, std::size_t member);
   bool each_member_once(const Sample& sample);
   std::uint64_t counted_since(const Key& key, std::uint64_t value);
 
   std::vector<Format> formats_;
-  std::unordered_map<std::uint64_t, std::size_t> format_of_id_;
-  std::size_t id_from_start_ = 0, id_from_end_ = 0;  // in words, 0: records carry none
+  PerfEventOf event_of_;
   bool any_group_ = false, any_timeless_ = false, any_timed_ = false;
   std::unordered_map<Key, std::uint64_t, Hash> last_;  // counts of members
   std::vector<std::uint64_t> ids_;                     // of the members of one sample

@@ -17,8 +17,7 @@
 namespace tailor::importer {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
-constexpr std::uint64_t kMostOfAMap = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of a file
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 // A clock of files ticks in steps of up to two seconds.
 constexpr std::int64_t kFileClock = 2'000'000'000;
@@ -230,32 +229,56 @@ bool JitNames::tell_dump(const JitFile& file, const std::string& path, std::int3
   return true;
 }
 
+// How many lines were left out. In pieces: a map may be much larger than the names that are kept of it.
+std::uint64_t JitNames::read_map(const JitFile& file,
+                                 const std::function<void(std::span<const formats::JitSymbol>)>& take) {
+  std::uint64_t left_out = 0, functions = 0, name_bytes = 0;
+  std::string text;
+  std::vector<char> piece(kPiece);
+  bool whole = false;
+  for (std::uint64_t at = 0; !whole && go_on_.ok();) {
+    const auto next = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, file.size - at));
+    const std::size_t got = file.read_at(at, std::span(piece).first(next));
+    at += got;
+    ask_to_go_on(got);
+    text.append(piece.data(), got);
+    whole = got == 0;  // nobody writes any more
+    std::size_t used = 0;
+    const formats::JitSymbols map = formats::parse_perf_map(text, used, whole);
+    text.erase(0, used);
+    // Of a line without an end. Its name is cut before that.
+    if (text.size() > kPiece) text.resize(kPiece);
+    std::size_t some = 0;
+    for (; some < map.symbols.size(); ++some) {
+      if (functions >= formats::kMaxJitSymbols || name_bytes >= formats::kMaxJitNameBytes) break;
+      ++functions;
+      name_bytes += map.symbols[some].name.size();
+    }
+    left_out += map.malformed + (map.symbols.size() - some);
+    take(std::span(map.symbols).first(some));
+  }
+  return left_out;
+}
+
 bool JitNames::add_perf_map(const std::string& path, std::int32_t pid, const Rules* rules) {
   const auto opened = open_jit_file(path, rules != nullptr ? &rules->owners : nullptr);
   if (!opened) {
     const bool looked_for = rules != nullptr && opened.error().kind == ErrorKind::kNotFound;
     return looked_for ? false : refuse(path, opened.error());
   }
-  if (opened->size > kMostOfAMap)
-    return refuse(path, exhausted(fmt::format("a perf map of {} MB is beyond the {} that are read",
-                                              opened->size >> 20, kMostOfAMap >> 20)));
+  if (opened->size > kMostBytes)
+    return refuse(path, exhausted(fmt::format("a perf map of {} GB is beyond the {} that are read",
+                                              opened->size >> 30, kMostBytes >> 30)));
   const std::int64_t written = opened->written_ns + kFileClock;
   if (rules != nullptr && rules->process_began_ns != 0 && written < rules->process_began_ns)
     return refuse(path, invalid(fmt::format("it was written before process {} began: by another one", pid)));
-  formats::JitSymbols map;
-  {
-    std::vector<char> text(opened->size);
-    text.resize(opened->read_at(0, text));
-    std::size_t used = 0;
-    map = formats::parse_perf_map({text.data(), text.size()}, used, true);  // nobody writes any more
-  }
-  if (map.symbols.empty()) return refuse(path, invalid("it has no line of a perf map"));
   FileTeller teller(sink_, {pid, 0}, {"perf map", false, false}, plans_, codes_);
-  teller.tell(map.symbols);
-  ask_to_go_on(opened->size);
-  functions_ += map.symbols.size();
-  note(fmt::format("{} functions of process {} are named by {}", map.symbols.size(), pid, path));
-  if (map.malformed > 0) note(fmt::format("{}: {} lines could not be used", path, map.malformed));
+  const std::uint64_t left_out =
+      read_map(*opened, [&](std::span<const formats::JitSymbol> symbols) { teller.tell(symbols); });
+  if (teller.told() == 0) return refuse(path, invalid("it has no line of a perf map"));
+  functions_ += teller.told();
+  note(fmt::format("{} functions of process {} are named by {}", teller.told(), pid, path));
+  if (left_out > 0) note(fmt::format("{}: {} lines could not be used", path, left_out));
   if (rules != nullptr && rules->recording_began_ns != 0 && written < rules->recording_began_ns)
     note(path + " was written last before the recording began: it names the code of that time");
   return true;

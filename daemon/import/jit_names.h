@@ -51,6 +51,8 @@ class JitNames {
   bool add_perf_map(const std::string& path, std::int32_t pid, const Rules* rules);
   Status read_dump(const JitFile& file, formats::JitDumpParser& parser,
                    const std::function<void(std::span<const formats::JitSymbol>)>& take);
+  std::uint64_t read_map(const JitFile& file,
+                         const std::function<void(std::span<const formats::JitSymbol>)>& take);
   bool tell_dump(const JitFile& file, const std::string& path, std::int32_t pid);
   void ask_to_go_on(std::uint64_t bytes);
   void note(std::string text);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "daemon/formats/perf_data.h"
 #include "daemon/formats/perf_losses.h"
 #include "daemon/formats/perf_rewrite.h"
+#include "daemon/formats/perf_swap.h"
 #include "daemon/import/agent_words.h"
 #include "daemon/import/observing_sink.h"
 #include "daemon/pipeline/pipeline.h"
@@ -39,6 +41,7 @@ class PerfFeed : public formats::PerfRecords::Taker {
   Status use_events(std::vector<formats::PerfAttr> events);
   void describe(const formats::PerfDescription& text);
 
+  void to_our_order(std::span<std::byte> record) override { swap_.record(record, events_); }
   Status kernel_records(formats::PerfBytes bytes) override;
   bool recorders_losses(formats::PerfBytes record) override;
   Status event(formats::PerfAttr attr) override;
@@ -89,6 +92,7 @@ class PerfFeed : public formats::PerfRecords::Taker {
   profile::RecordingInfo& info_;
   AgentWords* words_;
   formats::PerfLayoutOptions how_;
+  formats::PerfSwap swap_;
   formats::PerfRewriter rewriter_;
   formats::PerfLosses losses_;
   std::uint64_t untold_ = 0;

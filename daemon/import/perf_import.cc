@@ -150,7 +150,7 @@ void note_reading(const PerfFeed& feed, const profile::Accounting& total, std::v
 
 Result<PerfReading> read_records(store::Input& file, const formats::PerfHeader& header,
                                  const PerfImportOptions& options, PerfFeed& feed) {
-  PerfStreams streams(feed);
+  PerfStreams streams(feed, header.order);
   streams.add(file, header.records, !header.pipe && !header.unfinished, "");
   for (const PerfPart& part : options.parts) streams.add(*part.file, {0, UINT64_MAX}, false, part.name);
   if (!options.parts.empty()) feed.ignore_rounds();
@@ -185,6 +185,7 @@ Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& 
   if (Status begun = begin(pipeline, said, info); !begun) return begun.error();
   PerfFeed feed(pipeline, observed, info, options.tag_register, said);
   if (options.most_held_bytes != 0) feed.hold_at_most(options.most_held_bytes);
+  if (header->order == formats::ByteOrder::kOther) feed.describe({.arch = formats::kOtherOrderArch});
   if (!header->pipe) {
     auto attrs = formats::read_perf_attrs(*header, read);
     if (!attrs) return attrs.error();

@@ -30,10 +30,10 @@ struct PerfImported {
 // Reads `file` from its beginning to its end, with bounded memory for what perf has not yet put into order
 // (PerfFeed). Times are those of the recording's clock, or places in the file where its records have none.
 // Processes have no start time unless the dictionary knows them. Of a file that was cut, or whose recorder
-// was killed, it takes what is there and says what is missing. Fails for what is no perf.data, for one of the
-// other byte order, where its headers or its compression are damaged, for what no recorder writes (compressed
-// records that grow without end, times that cannot be), and for a dictionary of another clock or host;
-// records that make no sense are counted.
+// was killed, it takes what is there and says what is missing. Fails for what is no perf.data, where its
+// headers or its compression are damaged, for what no recorder writes (compressed records that grow without
+// end, times that cannot be), and for a dictionary of another clock or host; records that make no sense are
+// counted.
 Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& sink,
                                       const PerfImportOptions& options);
 

@@ -40,8 +40,8 @@ Result<std::vector<std::byte>> read_piece(store::Input& file, std::uint64_t offs
 }
 
 void PerfStreams::add(store::Input& file, formats::PerfSection where, bool sized, std::string name) {
-  streams_.push_back(
-      {file, where, sized, std::move(name), std::make_unique<formats::PerfRecords>(feed_, where.offset)});
+  streams_.push_back({file, where, sized, std::move(name),
+                      std::make_unique<formats::PerfRecords>(feed_, where.offset, order_)});
 }
 
 void PerfStreams::end(Stream& stream, PerfReading& out) {

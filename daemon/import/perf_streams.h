@@ -32,7 +32,8 @@ struct PerfReading {
 // One thread; everything passed to the constructor must outlive it.
 class PerfStreams {
  public:
-  explicit PerfStreams(PerfFeed& feed) : feed_(feed) {}
+  // `order`: of all its files.
+  PerfStreams(PerfFeed& feed, formats::ByteOrder order) : feed_(feed), order_(order) {}
 
   // Records between two places of a file; `sized`: all of `where` should be there, else they go on to the
   // file's end.
@@ -58,6 +59,7 @@ class PerfStreams {
   static void end(Stream& stream, PerfReading& out);
 
   PerfFeed& feed_;
+  formats::ByteOrder order_;
   std::vector<Stream> streams_;
 };
 

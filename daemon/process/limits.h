@@ -16,7 +16,7 @@ struct Limits {
   std::size_t code_objects = 65536;      // live
   std::size_t foreign_codes = 1u << 20;  // of jitdumps and perf maps, told ever: a reader takes no more
   std::size_t retired_code = 16384;     // unloaded, until the watermark has passed: looked through by samples
-  std::size_t code_bytes = 256u << 20;  // of one object: the range it claims
+  std::size_t code_bytes = UINT32_MAX;  // of one object: the range it claims, as places in it have 32 bits
   std::size_t bytes = 256u << 20;       // of row tables and machine code, live and retained
   std::size_t threads = 16384;          // with a log
   std::size_t executions = 65536;       // running at once

@@ -22,7 +22,6 @@
 namespace tailor::session {
 namespace {
 
-constexpr std::uint64_t kMaxMapBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMapPiece = std::uint64_t{256} << 10;  // that is read in one look
 constexpr std::size_t kMapLines = 4096;                        // of it
 constexpr TimeNs kSecond = 1'000'000'000;
@@ -127,9 +126,10 @@ ForeignMoment ForeignMoment::now(os::Os& os, const clock::Timeline& timeline) {
   return {os.tsc(), &timeline, monotonic - (before + (after - before) / 2)};
 }
 
-ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names)
+ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names, std::uint64_t most_of_a_map)
     : process_(process),
       names_(names),
+      most_of_a_map_(most_of_a_map),
       start_(process.start),
       directory_(os.proc() / std::to_string(process.pid)),
       inner_pid_(pid_inside(directory_, process.pid)),
@@ -319,7 +319,7 @@ std::vector<Speech> ForeignProcess::look_at_map(bool last) {
   if (map.malformed > 0) unread.push_back(fmt::format("{}: {} lines are invalid", map_path_, map.malformed));
   if (map_is_cut_ && !std::exchange(cut_is_told_, true))
     unread.push_back(
-        fmt::format("{}: what is beyond its first {} MB is not read", map_path_, kMaxMapBytes >> 20));
+        fmt::format("{}: what is beyond its first {} MB is not read", map_path_, most_of_a_map_ >> 20));
   if (map.symbols.empty() && unread.empty()) return {};
   const PlanKind kind{"perf map", false, v1::TOLD_BY_PERF_MAP, map_functions_};
   Speech speech;
@@ -392,8 +392,8 @@ std::string ForeignProcess::read_map() {
   } else if (size = map_file_ ? size_of(map_file_.get()) : 0; size == 0) {
     return {};
   }
-  map_is_cut_ = size > kMaxMapBytes;
-  size = std::min(size, kMaxMapBytes);
+  map_is_cut_ = size > most_of_a_map_;
+  size = std::min(size, most_of_a_map_);
   if (!map_read_.follow(map_file_.get())) forget_map();
   const std::uint64_t left = size - std::min(size, map_read_.at());
   map_goes_on_ = left > kMapPiece;

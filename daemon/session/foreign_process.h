@@ -37,7 +37,11 @@ struct ForeignMoment {
 class ForeignProcess {
  public:
   // A perf map is looked for in the process's own root, under the pid it has there.
-  ForeignProcess(os::Os& os, ProcessId process, NamesFrom names = NamesFrom::kAuto);
+  // What is read of a perf map: as much as of a jitdump.
+  static constexpr std::uint64_t kMostOfAMap = JitDumpFile::kMaxBytes;
+
+  ForeignProcess(os::Os& os, ProcessId process, NamesFrom names = NamesFrom::kAuto,
+                 std::uint64_t most_of_a_map = kMostOfAMap);
 
   // Whether enough time has passed since the last look.
   bool is_due(TimeNs now) const;
@@ -105,6 +109,7 @@ class ForeignProcess {
 
   ProcessId process_;
   NamesFrom names_;
+  std::uint64_t most_of_a_map_;
   std::uint64_t start_;              // of the process, also where it is known by number only
   TimeNs executed_ = 0;              // CLOCK_REALTIME of its program's begin, 0: not seen
   TimeNs clock_ahead_ = 0;           // its CLOCK_MONOTONIC less the host's

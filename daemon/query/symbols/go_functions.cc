@@ -10,7 +10,7 @@
 namespace tailor::query {
 namespace {
 
-constexpr std::uint32_t kGo118 = 0xFFFFFFF0, kGo120 = 0xFFFFFFF1;
+constexpr std::uint32_t kGo12 = 0xFFFFFFFB, kGo116 = 0xFFFFFFFA, kGo118 = 0xFFFFFFF0, kGo120 = 0xFFFFFFF1;
 constexpr std::uint64_t kMostGoFunctions = std::uint64_t{1} << 20;
 
 class GoTable {
@@ -27,9 +27,13 @@ class GoTable {
   unsigned word_size() const { return bytes_.size() > 7 && bytes_[7] == 4 ? 4 : 8; }
   // Words of the header, which begin behind its first eight bytes.
   std::uint64_t word(unsigned number) const {
-    const unsigned size = word_size();
-    if (size == 4) return at<std::uint32_t>(8 + number * size).value_or(0);
-    return at<std::uint64_t>(8 + number * std::uint64_t{8}).value_or(0);
+    return long_word(8 + std::uint64_t{number} * word_size()).value_or(0);
+  }
+  // Of the program's own size.
+  std::optional<std::uint64_t> long_word(std::uint64_t offset) const {
+    if (word_size() == 8) return at<std::uint64_t>(offset);
+    const auto half = at<std::uint32_t>(offset);
+    return half ? std::optional<std::uint64_t>(*half) : std::nullopt;
   }
   std::string text(std::uint64_t offset) const {
     constexpr std::size_t kLongest = 4096;
@@ -42,6 +46,29 @@ class GoTable {
   std::vector<std::uint8_t> bytes_;
 };
 
+// Before Go 1.18 the table has the addresses themselves. Where code can lie anywhere, the loader puts them
+// there: in the file they are 0, and name nothing.
+void add_by_addresses(const GoTable& table, bool of_116, SymbolSet& to) {
+  enum Word { kFunctions, kFiles, kNames, kUnits, kFileNames, kCounters, kFunctionTable };
+  const unsigned size = table.word_size();
+  const std::uint64_t count = table.word(kFunctions);
+  const std::uint64_t names = of_116 ? table.word(kNames) : 0;
+  const std::uint64_t facts = of_116 ? table.word(kFunctionTable) : 0;
+  const std::uint64_t functions = of_116 ? facts : 8 + size;
+  if (count > kMostGoFunctions) return;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t entry = functions + 2 * i * size;
+    const std::uint64_t begin = table.long_word(entry).value_or(0);
+    const std::uint64_t end = table.long_word(entry + 2 * std::uint64_t{size}).value_or(0);
+    const auto fact = table.long_word(entry + size);
+    if (begin == 0 || end <= begin || !fact) continue;
+    const auto name = table.at<std::int32_t>(facts + *fact + size);
+    if (!name || *name < 0) continue;
+    std::string found = table.text(names + static_cast<std::uint64_t>(*name));
+    if (!found.empty()) to.add(begin, end, std::move(found));
+  }
+}
+
 }  // namespace
 
 void add_go_functions(const ElfFile& file, SymbolSet& to) {
@@ -50,6 +77,7 @@ void add_go_functions(const ElfFile& file, SymbolSet& to) {
   if (section == nullptr) return;
   const GoTable table(file.read<std::uint8_t>(section->sh_offset, section->sh_size));
   const auto magic = table.at<std::uint32_t>(0);
+  if (magic == kGo12 || magic == kGo116) return add_by_addresses(table, magic == kGo116, to);
   if (magic != kGo118 && magic != kGo120) return;
   enum Word { kFunctions, kFiles, kText, kNames, kUnits, kFileNames, kCounters, kFunctionTable };
   const std::uint64_t count = table.word(kFunctions), names = table.word(kNames),

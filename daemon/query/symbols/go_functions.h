@@ -6,8 +6,9 @@
 
 namespace tailor::query {
 
-// Adds the functions of .gopclntab (Go's debug/gosym and cmd/link, the format of Go 1.18 and of 1.20 and
-// later). Nothing where there is none, or one of another format, or nothing says where the code begins.
+// Adds the functions of .gopclntab (Go's debug/gosym and cmd/link, the formats of Go 1.2, 1.16, 1.18 and 1.20
+// and those between and behind them). Nothing where there is none, or one of another format, or nothing says
+// where the code begins.
 void add_go_functions(const ElfFile& file, SymbolSet& to);
 
 }  // namespace tailor::query

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
+
+#include "tests/support/both_orders.h"
 
 namespace tailor::formats {
 namespace {
@@ -171,6 +174,32 @@ TEST(JitDump, CallFrameInformationThatDoesNotFitIsCounted) {
     ASSERT_EQ(dump.symbols.size(), 1u);
     EXPECT_EQ(frames_of(dump.symbols[0]), "");
     EXPECT_EQ(dump.parser.malformed(), 1u);
+  }
+}
+
+// Of s390x, say. Its code is none of ours.
+TEST(JitDump, OfAMachineOfTheOtherByteOrderIsTheSame) {
+  test::BothOrders dump;
+  dump.u32(0x4A695444).u32(1).u32(40).u32(22).u32(0).u32(77).u64(5).u64(0);
+  dump.u32(2).u32(53).u64(6).u64(0x1000).u64(1).u64(0x1004).u32(7).u32(0).raw("a.js").u8(0);
+  dump.u32(0).u32(68).u64(7).u32(77).u32(78).u64s({0x1000, 0x1000, 8, 1}).raw("hot").u8(0).raw("machcode");
+  dump.u32(1).u32(64).u64(8).u32(77).u32(78).u64s({0x2000, 0x1000, 0x2000, 8, 1});
+  for (const std::vector<std::byte>& bytes : {dump.little, dump.big}) {
+    const Read read = parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    ASSERT_TRUE(read.status.ok()) << read.status.error().message;
+    EXPECT_EQ(read.parser.malformed(), 0u);
+    EXPECT_EQ(read.parser.pid(), 77u);
+    ASSERT_EQ(read.symbols.size(), 2u);
+    EXPECT_EQ(read.symbols[0].name, "hot");
+    EXPECT_EQ(read.symbols[0].address, 0x1000u);
+    EXPECT_EQ(read.symbols[0].size, 8u);
+    EXPECT_EQ(read.symbols[0].timestamp_ns, 7u);
+    EXPECT_TRUE(read.symbols[0].code.empty());
+    ASSERT_EQ(read.symbols[0].lines.size(), 1u);
+    EXPECT_EQ(read.symbols[0].lines[0].offset, 4u);
+    EXPECT_EQ(read.symbols[0].lines[0].line, 7u);
+    EXPECT_EQ(read.symbols[0].lines[0].file, "a.js");
+    EXPECT_EQ(read.symbols[1].address, 0x2000u);
   }
 }
 

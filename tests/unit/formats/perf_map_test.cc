@@ -27,6 +27,15 @@ TEST(PerfMap, CountsWhatIsNoSymbol) {
   EXPECT_EQ(map.malformed, 5u);
 }
 
+// As perf takes it: an arena for all generated code.
+TEST(PerfMap, AnEntryMayBeLargerThanAnyFunction) {
+  auto map = parse("7f0000000000 40000000 arena\n7f0000001000 ffffffff most\n7f0000002000 100000000 more\n");
+  ASSERT_EQ(map.symbols.size(), 2u);
+  EXPECT_EQ(map.symbols[0].size, std::uint64_t{1} << 30);
+  EXPECT_EQ(map.symbols[1].name, "most");
+  EXPECT_EQ(map.malformed, 1u);
+}
+
 TEST(PerfMap, ALineThatIsBeingWrittenIsNotWrong) {
   std::size_t used = 0;
   auto map = parse_perf_map("1000 20 whole\n2000 20 hal", used);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -121,6 +122,22 @@ TEST_F(PerfBoundsTest, WhatIsBehindAHoleIsNotRead) {
   EXPECT_LT(read, 1u << 20);
   EXPECT_FALSE(done->complete);
   EXPECT_NE(done->damage.find("at byte " + std::to_string(end)), std::string::npos) << done->damage;
+}
+
+// perf reads a map of any size. One of many megabytes has a line that is none.
+TEST_F(PerfBoundsTest, AMapOfMoreThan256MegabytesIsReadToItsEnd) {
+  perf_maps = {testing::TempDir() + "/perf-" + std::to_string(::getpid()) + ".map"};
+  std::ofstream(perf_maps[0]) << "7000 100 outer\n";
+  std::filesystem::resize_file(perf_maps[0], std::uintmax_t{256} << 20);
+  std::ofstream(perf_maps[0], std::ios::app) << "\n7100 100 behind";
+  add(event(1));
+  add(sample(5));
+  const auto done = import();
+  std::remove(perf_maps[0].c_str());
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(done->jit_functions, 2u);
+  EXPECT_TRUE(std::ranges::any_of(
+      done->notes, [](const std::string& note) { return note.ends_with(": 1 lines could not be used"); }));
 }
 
 // Trace data of the hardware is passed over without a look, in a file that has it and in one that ends

@@ -461,14 +461,6 @@ TEST_F(PerfImportTest, EveryTruncationAndDamageGivesAnErrorOrLess) {
   }
 }
 
-TEST_F(PerfImportTest, TheOtherByteOrderIsRefusedClearly) {
-  file.clear();
-  put({0x50455246494C4532, 16});
-  auto profile = load();
-  ASSERT_FALSE(profile.ok());
-  EXPECT_NE(profile.error().message.find("byte order"), std::string::npos);
-}
-
 // Events and names that come one by one are told once, in front of the records they are for.
 TEST_F(PerfImportTest, NamesThatComeOneByOneAreToldTogether) {
   for (int i = 0; i < 500; ++i)

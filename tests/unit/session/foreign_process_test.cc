@@ -178,6 +178,19 @@ TEST_F(ForeignProcessTest, TheMapsLinesAreSaidOnceAsTheyCome) {
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
 }
 
+// Some runtimes name the arena of all their code.
+TEST_F(ForeignProcessTest, AnEntryOfAMapMayBeLargerThanAnyFunction) {
+  std::ofstream(map) << "100000000 40000000 arena\n";
+  ForeignProcess foreign(os::real(), process);
+  tell(foreign, at(10));
+  EXPECT_EQ(foreign.functions(), 1u);
+  script.sample(process.pid, process.pid, 500, 0x120000010);
+  script.read();
+  pipeline.flush(20 * kSecond);
+  EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"arena"}));
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
+}
+
 // The lines where the others ended are none of it.
 TEST_F(ForeignProcessTest, AMapThatWasWrittenAgainIsAnotherOneThoughItIsLonger) {
   std::ofstream(map) << "10000 40 one\n10040 40 two\n";
@@ -376,12 +389,25 @@ TEST_F(ForeignProcessTest, ALineThatIsLongerThanAPieceIsLeftOutAndNoOther) {
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u);
 }
 
-TEST_F(ForeignProcessTest, OfAMapThatIsTooLongTheBeginningIsReadAndTheRestIsSaidOnce) {
+TEST_F(ForeignProcessTest, AMapOfMoreThan256MegabytesIsReadToItsEnd) {
   pipeline.on_known_process({process, "this"});
   std::ofstream(map) << "10000 40 one\n";
-  ASSERT_EQ(::truncate(map.c_str(), (off_t{256} << 20) - 1), 0);
+  ASSERT_EQ(::truncate(map.c_str(), off_t{256} << 20), 0);
   std::ofstream(map, std::ios::app) << "\n20000 40 two\n";
   ForeignProcess foreign(os::real(), process);
+  tell_last(foreign, at(10));
+  EXPECT_EQ(foreign.functions(), 2u);
+  pipeline.flush(7 * kSecond);
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u) << "the line that is none";
+}
+
+TEST_F(ForeignProcessTest, OfAMapThatIsTooLongTheBeginningIsReadAndTheRestIsSaidOnce) {
+  constexpr off_t kMost = off_t{1} << 20;
+  pipeline.on_known_process({process, "this"});
+  std::ofstream(map) << "10000 40 one\n";
+  ASSERT_EQ(::truncate(map.c_str(), kMost - 1), 0);
+  std::ofstream(map, std::ios::app) << "\n20000 40 two\n";
+  ForeignProcess foreign(os::real(), process, NamesFrom::kAuto, kMost);
   tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 1u);
   tell_last(foreign, at(6 * kSecond));

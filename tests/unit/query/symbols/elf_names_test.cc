@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/os/elf_build_id.h"
 #include "daemon/query/symbols/elf_functions.h"
@@ -65,6 +68,29 @@ TEST_F(ElfNames, WhatAssemblersAndCompilersOfOtherLanguagesWriteAreFunctions) {
   EXPECT_EQ(text(all), "local 1000-1010\nnasm 1040-1080\nghc_info 1080-10a0\ntoo_long 10c0-1200\n");
   EXPECT_EQ(all.functions.front().source, "a.c");
   EXPECT_EQ(all.functions.back().source, "");
+}
+
+// What has a size, then what is not weak, is global, has fewer underscores in front, has the longer name.
+TEST_F(ElfNames, OfSeveralNamesForOneAddressPerfsIsTaken) {
+  std::vector<ImageSymbol> symbols = {{"write", STB_WEAK, STT_FUNC, 1, 0x1000, 0x10},
+                                      {"__write", STB_GLOBAL, STT_FUNC, 1, 0x1000, 0x10},
+                                      {"of_its_file", STB_LOCAL, STT_FUNC, 1, 0x1010, 0x10},
+                                      {"shared", STB_GLOBAL, STT_FUNC, 1, 0x1010, 0x10},
+                                      {"_IO_underscore", STB_GLOBAL, STT_FUNC, 1, 0x1020, 0x10},
+                                      {"none", STB_GLOBAL, STT_FUNC, 1, 0x1020, 0x10},
+                                      {"f", STB_GLOBAL, STT_FUNC, 1, 0x1030, 0x10},
+                                      {"f_by_its_long_name", STB_GLOBAL, STT_FUNC, 1, 0x1030, 0x10},
+                                      {"label", STB_GLOBAL, STT_NOTYPE, 1, 0x1040, 0},
+                                      {"sized", STB_WEAK, STT_FUNC, 1, 0x1040, 0x10}};
+  for (int turn = 0; turn < 2; ++turn) {
+    ElfImage<true> image;
+    image.code(".text", 0x1000, std::string(0x100, '\x90'));
+    image.symbols(SHT_SYMTAB, symbols);
+    EXPECT_EQ(text(read(image)),
+              "__write 1000-1010\nshared 1010-1020\nnone 1020-1030\nf_by_its_long_name 1030-1040\nsized "
+              "1040-1050\n");
+    std::ranges::reverse(symbols);
+  }
 }
 
 TEST_F(ElfNames, ALabelBehindTheLastFunctionReachesToTheEndOfItsSection) {
@@ -213,6 +239,29 @@ TEST_F(GosOwnTable, NamesWhatIsStripped) {
   EXPECT_EQ(text(read(image(table(0x401040)))), kNamed);
 }
 
+// Go 1.2 to 1.15 have all places from the begin of the table, and Go 1.16 and 1.17 from the begin of its
+// parts.
+TEST_F(GosOwnTable, OfGoBefore118HasTheAddressesThemselves) {
+  const auto put = [](std::string& to, auto... values) { (ElfImage<true>::append(to, values), ...); };
+  const auto old = [&](std::uint64_t first, std::uint64_t second, std::uint64_t end) {
+    std::string go12, go116;
+    put(go12, std::uint32_t{0xFFFFFFFB}, std::uint32_t{0x08010000}, std::uint64_t{2});
+    put(go12, first, std::uint64_t{64}, second, std::uint64_t{80}, end);
+    go12.resize(64);
+    put(go12, first, std::uint32_t{96}, 0u, second, std::uint32_t{111}, 0u);
+    go12 += "main.(*T).Scan\0main.f\0"s;
+    put(go116, std::uint32_t{0xFFFFFFFA}, std::uint32_t{0x08010000}, std::uint64_t{2}, std::uint64_t{0});
+    put(go116, std::uint64_t{64}, std::uint64_t{64}, std::uint64_t{64}, std::uint64_t{64}, std::uint64_t{88});
+    go116 += "main.(*T).Scan\0main.f\0"s;
+    go116.resize(88);
+    put(go116, first, std::uint64_t{40}, second, std::uint64_t{56}, end);
+    put(go116, first, std::uint32_t{0}, 0u, second, std::uint32_t{15}, 0u);
+    return std::pair(text(read(image(go12))), text(read(image(go116))));
+  };
+  EXPECT_EQ(old(0x401040, 0x401080, 0x4010a0), std::pair(std::string(kNamed), std::string(kNamed)));
+  EXPECT_EQ(old(0, 0, 0), std::pair(std::string(), std::string())) << "the loader puts them there";
+}
+
 TEST_F(GosOwnTable, NamesNothingWhereNothingSaysWhereCodeBegins) {
   EXPECT_EQ(text(read(image(table(0)))), "");
   EXPECT_EQ(text(read(image(table(0x990000)))), "") << "there is no code";
@@ -341,6 +390,8 @@ TEST_F(ElfNames, AFileOfAnotherMachineNamesNothing) {
   EXPECT_TRUE(for_machine("x86_64").ok());
   EXPECT_FALSE(for_machine("aarch64").ok());
   EXPECT_FALSE(for_machine("armv7l").ok());
+  EXPECT_FALSE(for_machine("s390x").ok());
+  EXPECT_FALSE(for_machine("big-endian").ok());
 }
 
 TEST_F(ElfNames, WhatHasNoNameSaysWhy) {
