@@ -10,7 +10,8 @@ import time
 import urllib.parse
 import urllib.request
 
-from metrics import FREQUENCY, free_port, load
+from free_port import free_port
+from metrics import FREQUENCY, load
 from tailor_env import ROOT, Daemon, check, sampling_denied, skip
 
 WEEK = 7 * 86400

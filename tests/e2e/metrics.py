@@ -17,17 +17,12 @@ import tempfile
 import time
 import urllib.request
 
+from free_port import free_port
 from tailor_env import BIN, Daemon, by_chance, check, sampling_denied, skip
 
 CANARY = "canary4711"
 FREQUENCY = 1000
 LINE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? ([-+0-9.eE]+|NaN)$')
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class UnixConnection(http.client.HTTPConnection):
