@@ -2,28 +2,21 @@
 a rule. A week before it there are counters, too.
 """
 import json
-import pathlib
-import shutil
-import subprocess
 import tempfile
 import time
-import urllib.parse
 import urllib.request
 
+import prometheus
 from free_port import free_port
 from metrics import FREQUENCY, load
+from prometheus import Prometheus
 from tailor_env import ROOT, Daemon, check, sampling_denied, skip
 
 WEEK = 7 * 86400
 PATIENCE = 180  # seconds
 
 
-def query(port, expression):
-    url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
-    return json.load(urllib.request.urlopen(url, timeout=30))["data"]["result"]
-
-
-def backfill(metrics_port, folder):
+def of_a_week_ago(metrics_port):
     """The counters of operators as a Prometheus that ran a week ago would have them, for some minutes from a minute before now."""
     text = urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=30).read().decode()
     name = "tailor_operator_cpu_seconds_total"
@@ -34,10 +27,7 @@ def backfill(metrics_port, folder):
     for each in series:
         labels = each[:-1] + f',instance="127.0.0.1:{metrics_port}",job="tailor"}}'
         lines += [f"{labels} {step * 0.5} {start + step * 2}" for step in range(240)]
-    exposition = pathlib.Path(folder, "week_ago.txt")
-    exposition.write_text("\n".join([*lines, "# EOF", ""]))
-    subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", exposition, f"{folder}/data"], check=True,
-                   stdout=subprocess.DEVNULL)
+    return lines
 
 
 def queries():
@@ -53,49 +43,35 @@ def queries():
     return {**found, "rule": "tailor:query_cpu:rate5m"}
 
 
-def configure(folder, metrics_port):
-    """The files of deploy/, with a second between scrapes."""
-    rules = (ROOT / "deploy/prometheus/tailor.rules.yml").read_text()
-    pathlib.Path(folder, "tailor.rules.yml").write_text(rules.replace("interval: 15s", "interval: 1s"))
-    text = (ROOT / "deploy/prometheus/tailor.yml").read_text()
-    pathlib.Path(folder, "tailor.yml").write_text(text.replace("127.0.0.1:19187", f"127.0.0.1:{metrics_port}").replace("15s", "1s"))
-
-
-def check_queries(port, daemon):
+def check_queries(server, daemon):
     wanted = queries()
     deadline = time.monotonic() + PATIENCE
     while wanted and time.monotonic() < deadline:
         load(daemon)
         for name, expression in list(wanted.items()):
             try:
-                if query(port, expression):
+                if server.query(expression):
                     del wanted[name]
-            except OSError:  # Prometheus is not ready yet
+            except OSError:  # it is not ready yet
                 break
     check(not wanted, f"every panel has data (without: {sorted(wanted)})")
-    check(not query(port, "sum(rate(tailor_no_such_metric_total[20s]))"), "one of a metric that is not there has none")
+    check(not server.query("sum(rate(tailor_no_such_metric_total[20s]))"), "one of a metric that is not there has none")
 
 
 def main():
     if reason := sampling_denied():
         skip(reason)
-    if not (shutil.which("prometheus") and shutil.which("promtool")):
+    if prometheus.missing():
         skip("Prometheus (Debian's package prometheus) is not installed")
-    metrics_port, port = free_port(), free_port()
-    options = ["--metrics-listen", f"127.0.0.1:{metrics_port}", "--event", "auto,off-cpu"]
+    port = free_port()
+    options = ["--metrics-listen", f"127.0.0.1:{port}", "--event", "auto,off-cpu"]
     with Daemon(frequency=FREQUENCY, options=options) as daemon, tempfile.TemporaryDirectory() as folder:
         load(daemon)
         daemon.report("--last", "1")  # metrics tell what was attributed, and a report has everything up to now attributed first
-        configure(folder, metrics_port)
-        backfill(metrics_port, folder)
-        prometheus = subprocess.Popen(
-            ["prometheus", f"--config.file={folder}/tailor.yml", f"--storage.tsdb.path={folder}/data",
-             f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            check_queries(port, daemon)
-        finally:
-            prometheus.terminate()
-            prometheus.wait(timeout=60)
+        server = Prometheus(folder, ROOT / "deploy/prometheus", port)
+        server.backfill(of_a_week_ago(port))
+        with server:
+            check_queries(server, daemon)
 
 
 if __name__ == "__main__":
