@@ -221,7 +221,7 @@ def long_ones_are_cut(told, session, server):
         check(measured < plain + LITERAL_MB * 512, f"{query}: a literal of {LITERAL_MB} MB is not copied: {measured} kB at most, {plain} kB without")
 
 
-def traces_of_long_ones(told, session):
+def traces_of_long_ones(told, session, server):
     """At the end a trace is found in the first MB only."""
     def is_traced(statement):
         ran = told.of(session, lambda: session.sql(statement))
@@ -230,7 +230,8 @@ def traces_of_long_ones(told, session):
     less, more = (f"select length('{'long' * count}'), a from t limit 1" for count in (200_000, 300_000))
     check(is_traced(f"{less} {TRACE}"), "a trace at the end of a statement of less than 1 MB")
     check(not is_traced(f"{more} {TRACE}"), "at the end of one of more than 1 MB it is not looked for")
-    check(is_traced(f"{TRACE} {more}"), "at its begin it is")
+    if server.major() < 18:  # from 18 on the server says that a statement begins behind the comment
+        check(is_traced(f"{TRACE} {more}"), "at its begin it is")
 
 
 # ---- Encodings ----
@@ -282,7 +283,7 @@ def main():
             commands_on_tables_are_told(told, session)
             schemas_are_told(told, session)
             long_ones_are_cut(told, session, server)
-            traces_of_long_ones(told, session)
+            traces_of_long_ones(told, session, server)
         names_are_utf8(told, server)
 
 
