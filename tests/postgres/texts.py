@@ -211,7 +211,7 @@ def long_ones_are_cut(told, session, server):
     check(len(texts) == 1 and len(texts[0]) <= 65536 + len(" ...") and texts[0].endswith(" ..."), f"a text is cut: {[text[-60:] for text in texts]}")
     literal = "long" * 500_000
     texts = texts_of(told, session, f"begin; declare c cursor for select length('{literal}'), a as never_read from t; fetch 3 from c; commit")
-    check(texts == ["declare c cursor for select length(? ..."], f"a cursor has the begin of its command: {texts}")
+    check(len(texts) == 1 and texts[0].endswith("select length(? ..."), f"a cursor has the begin of its command: {texts}")
     session.sql("set tailor.conditions = on")
     ran = told.of(session, lambda: session.sql(f"select count(*) as long_condition from t where a > 3 and b::text <> '{'long' * 100_000}'"))
     check(len(ran) == 1 and ran[0].plan.conditions == ["Filter: ..."], f"a condition with a long literal is not printed: {ran[0].plan.conditions}")
