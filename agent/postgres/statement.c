@@ -36,12 +36,17 @@ static bool has_place(const PlannedStmt* statement) {
   return statement->stmt_location > 0 || (statement->stmt_location == 0 && statement->stmt_len > 0);
 }
 
-/* DECLARE CURSOR makes a copy of the text. */
+/* DECLARE CURSOR makes a copy of the text, which may be many megabytes long. What is read of this statement
+ * is compared, with what comes before it: so its place is within the copy. */
+static bool is_copy_for_cursor(const char* text) {
+  const PlannedStmt* statement = tailor_utility->statement;
+  if (!IsA(statement->utilityStmt, DeclareCursorStmt)) return false;
+  size_t begin = (size_t)Max(statement->stmt_location, 0);
+  return strncmp(text, tailor_utility->text, begin + READ_BYTES) == 0;
+}
+
 static bool has_text_of_utility(const char* text) {
-  if (!tailor_utility) return false;
-  if (text == tailor_utility->text) return true;
-  return IsA(tailor_utility->statement->utilityStmt, DeclareCursorStmt) &&
-         strcmp(text, tailor_utility->text) == 0;
+  return tailor_utility && (text == tailor_utility->text || is_copy_for_cursor(text));
 }
 
 /* Whatever numbers the worker has been told, the piece is within the text. */

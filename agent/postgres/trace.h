@@ -15,7 +15,8 @@ typedef struct {
   bool sampled;  /* somebody keeps the trace */
 } TailorTrace;
 
-/* What a traceparent says in a comment that begins or ends the statement. False: there is none. */
+/* What a traceparent says in a comment that begins or ends the statement. False: there is none, or it is at
+ * the end of a statement of more than 1 MB. */
 bool tailor_trace_of(const TailorPiece* piece, TailorTrace* out);
 
 #pragma GCC visibility pop

@@ -31,6 +31,14 @@ Status has_its_pid(int pidfd, pid_t pid) {
 
 }  // namespace
 
+ucred credentials_of(int socket) {
+  constexpr std::uint32_t kNobody = UINT32_MAX;
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {0, kNobody, kNobody};
+  return credentials;
+}
+
 Status PeerProcess::open_pidfd(int socket) {
   int fd = -1;
   socklen_t size = sizeof(fd);

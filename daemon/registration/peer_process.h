@@ -16,6 +16,10 @@
 
 namespace tailor::registration {
 
+// What the kernel says of the peer of a UNIX socket. Where it says nothing: process 0, and a user that nobody
+// is.
+ucred credentials_of(int socket);
+
 class PeerProcess {
  public:
   // `proc` is the mount point of procfs, `credentials` what the kernel says of `socket`'s peer. Fails if the

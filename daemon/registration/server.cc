@@ -41,10 +41,6 @@ UniqueFd seqpacket_socket() {
   return UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-UniqueFd open_spare() {
-  return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-}
-
 // A socket file that nobody listens on any more, left by a daemon that was killed.
 bool is_stale(const sockaddr_un& address) {
   struct stat file{};
@@ -97,7 +93,6 @@ Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Sink& sink
 
 Status Server::bind() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  spare_ = open_spare();
   if (!epoll_ || !wakeup_->ok()) return system_error("agent socket");
   Status listening =
       options_.inherited_listener >= 0 ? take_over(options_.inherited_listener) : make_listener();
@@ -166,6 +161,7 @@ void Server::wait(int timeout_ms) {
   std::vector<epoll_event> events(2 * connections_.size() + 2);
   if (hello_waits_) timeout_ms = std::min(timeout_ms, kHelloWaitMs);
   if (unfinished_) timeout_ms = 0;
+  if (!listens_) listens_ = spare_.refill() && watch(listener_.get(), 0);
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
   sink_.on_awake();
   bool newcomers = false;
@@ -338,23 +334,25 @@ void Server::accept() {
   }
 }
 
-// Without descriptors a peer would stay in the backlog and wake us forever.
+// Its user's thread closes it, which may take long. Nobody is accepted until a descriptor is free.
 bool Server::turn_one_away() {
-  spare_.reset();
-  bool turned_away = static_cast<bool>(UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)));
-  spare_ = open_spare();
-  if (!turned_away) return false;
-  ++counters_.refused;
-  ++counters_.refusals["no file descriptors left"];
-  return true;
+  UniqueFd socket = spare_.accept_in_its_place(listener_.get());
+  const bool turned_away = static_cast<bool>(socket);
+  if (turned_away) {
+    const std::uint32_t uid = credentials_of(socket.get()).uid;
+    closer_.close_connection(uid, std::move(socket));
+    ++counters_.refused;
+    ++counters_.refusals["no file descriptors left"];
+  }
+  listens_ = spare_.refill();
+  if (!listens_) unwatch(listener_.get());
+  return turned_away && listens_;
 }
 
 void Server::accept_one(UniqueFd socket) {
-  ucred credentials{};
-  socklen_t size = sizeof(credentials);
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return;
-  admit_connection(socket, credentials);
-  closer_.close_connection(credentials.uid, std::move(socket));  // where it was not admitted
+  const ucred peer = credentials_of(socket.get());
+  admit_connection(socket, peer);
+  closer_.close_connection(peer.uid, std::move(socket));  // where it was not admitted
 }
 
 void Server::admit_connection(UniqueFd& socket, const ucred& credentials) {

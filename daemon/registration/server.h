@@ -19,6 +19,7 @@
 #include "daemon/registration/limits.h"
 #include "daemon/registration/message_reader.h"
 #include "daemon/registration/reading_order.h"
+#include "daemon/registration/spare_descriptor.h"
 #include "daemon/registration/user_messages.h"
 #include "daemon/registration/wakeup.h"
 #include "proto/base/result.h"
@@ -91,6 +92,7 @@ class Server {
   void accept_one(UniqueFd socket);
   // Takes the socket where its process may have a connection.
   void admit_connection(UniqueFd& socket, const ucred& credentials);
+  // Where no descriptor is left. False: nobody may be accepted now.
   bool turn_one_away();
   void turn_away(int socket, const ucred& peer, const char* kind, const std::string& reason);
   Connection::Admission admit(const Connection& newcomer, const v1::Hello& hello);
@@ -117,8 +119,9 @@ class Server {
   UniqueFd listener_;
   UniqueFd epoll_;
   std::shared_ptr<const Wakeup> wakeup_;
-  UniqueFd spare_;  // given up for a moment to turn peers away when no descriptors are left
+  SpareDescriptor spare_;
   bool bound_ = false;
+  bool listens_ = true;  // false: newcomers wait until a descriptor is free
   Counters counters_;
   // These outlive the connections.
   DescriptorCloser closer_;

@@ -2,7 +2,8 @@
 without them: nothing of it is lost, and its operators have the same shares. The daemon's memory stays bounded, and it ends when
 it is asked to.
 
-attacks.py KIND: a kind of tests/support/hostile_agents.py.
+attacks.py KIND [--full]: a kind of tests/support/hostile_agents.py. With --full the victim works beside the attacks in ten rounds, and each
+attack goes on in each of them.
 """
 import json
 import os
@@ -153,7 +154,7 @@ def compare(alone, beside):
     check(differences(alone["samples"], exchanged(beside["samples"])), "exchanged operators would be noticed")
 
 
-def main(kind):
+def main(kind, rounds):
     query = (ROOT / "compiler/weft/queries/q3.sql").read_text().strip().rstrip(";")
     with Daemon(frequency=997, options=["--max-memory", MEMORY_MB, "--user-processes", 2000]) as daemon:
         with Victim(daemon) as victim:
@@ -162,7 +163,8 @@ def main(kind):
         memory = Memory(daemon.process.pid)
         memory.start()
         with Attackers(kind, daemon.socket) as attackers, Victim(daemon) as victim:
-            execute_under(attackers, victim, query)
+            for _ in range(rounds):
+                execute_under(attackers, victim, query)
             beside = profile_of_enough(victim, query)
             check(beside["executions"] == victim.executions, f"the daemon knows {beside['executions']} of {victim.executions} beside the attacks")
             compare(alone, beside)
@@ -185,4 +187,4 @@ def check_end(daemon):
 if __name__ == "__main__":
     if reason := sampling_denied():
         skip(reason)
-    undisturbed(lambda: main(sys.argv[1]), tries=2)
+    undisturbed(lambda: main(sys.argv[1], 10 if "--full" in sys.argv else 1), tries=2)

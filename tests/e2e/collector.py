@@ -18,6 +18,7 @@ import urllib.error
 import urllib.request
 
 import otlp
+from free_port import free_port
 from tailor_env import BIN, ROOT, check, run, skip
 
 SOURCE = ROOT / "tests/targets/collector"
@@ -75,12 +76,6 @@ class Backend(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def answer(port, body):

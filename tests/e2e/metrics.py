@@ -1,7 +1,6 @@
 """/metrics of a live tailord under load: its sums are those of a report, its labels are bounded, and no literal of a query
-is anywhere. With --prometheus Debian's Prometheus scrapes it, and every query of the dashboard and every rule gives data.
+is anywhere.
 """
-import argparse
 import base64
 import gzip
 import http.client
@@ -16,20 +15,14 @@ import subprocess
 import tarfile
 import tempfile
 import time
-import urllib.parse
 import urllib.request
 
-from tailor_env import BIN, ROOT, Daemon, by_chance, check, sampling_denied, skip
+from free_port import free_port
+from tailor_env import BIN, Daemon, by_chance, check, sampling_denied, skip
 
 CANARY = "canary4711"
 FREQUENCY = 1000
 LINE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? ([-+0-9.eE]+|NaN)$')
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -168,6 +161,13 @@ def check_sums(daemon, port, web):
     return text
 
 
+def load(daemon):
+    daemon.weft("--sf", "0.1", "--threads", "1", "--repeat", "3", "--quiet", "--tpch", "1", "--tpch", "6")
+    # One query to its engine, which runs it by another plan each time.
+    for number in ("1", "6"):
+        daemon.weft("--sf", "0.1", "--threads", "1", "--quiet", "--tpch", number, "--label", "fingerprint=changing")
+
+
 def run_canary(daemon):
     daemon.weft("--sf", "0.1", "--threads", "1", "--repeat", "10", "--quiet",
                 "-c", f"select count(*) from orders where o_comment like '%{CANARY}%'")
@@ -216,95 +216,18 @@ def html_report(daemon):
     return text + data
 
 
-def query(port, expression):
-    url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
-    return json.load(urllib.request.urlopen(url, timeout=30))["data"]["result"]
-
-
-WEEK = 7 * 86400
-
-
-def backfill(metrics_port, folder):
-    """The counters of operators as a Prometheus that ran a week ago would have them, for some minutes from a minute before now."""
-    text = urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=30).read().decode()
-    name = "tailor_operator_cpu_seconds_total"
-    series = [line.rpartition(" ")[0] for line in text.splitlines() if line.startswith(name + "{")]
-    check(bool(series), f"{len(series)} series of operators to write for the week before")
-    start = int(time.time()) - WEEK - 60
-    lines = [f"# TYPE {name.removesuffix('_total')} counter"]
-    for each in series:
-        labels = each[:-1] + f',instance="127.0.0.1:{metrics_port}",job="tailor"}}'
-        lines += [f"{labels} {step * 0.5} {start + step * 2}" for step in range(240)]
-    exposition = pathlib.Path(folder, "week_ago.txt")
-    exposition.write_text("\n".join([*lines, "# EOF", ""]))
-    subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", exposition, f"{folder}/data"], check=True,
-                   stdout=subprocess.DEVNULL)
-
-
-def check_prometheus(daemon, metrics_port, load):
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(ROOT / "deploy/prometheus/tailor.rules.yml", folder)
-        text = (ROOT / "deploy/prometheus/tailor.yml").read_text()
-        text = text.replace("127.0.0.1:19187", f"127.0.0.1:{metrics_port}").replace("15s", "1s")
-        rules = pathlib.Path(folder, "tailor.rules.yml")
-        rules.write_text(rules.read_text().replace("interval: 15s", "interval: 1s"))
-        pathlib.Path(folder, "tailor.yml").write_text(text)
-        backfill(metrics_port, folder)
-        port = free_port()
-        prometheus = subprocess.Popen(
-            ["prometheus", f"--config.file={folder}/tailor.yml", f"--storage.tsdb.path={folder}/data",
-             f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            dashboard = json.loads((ROOT / "deploy/grafana/tailor.json").read_text())
-            wanted = {}
-            for panel in dashboard["panels"]:
-                for target in panel.get("targets", []):
-                    expression = target["expr"].replace("$__rate_interval", "20s").replace("$instance", ".*")
-                    wanted[f"{panel['title']}: {expression}"] = expression.replace("$fingerprint", ".*").replace("[5m]", "[20s]")
-            for annotation in dashboard["annotations"]["list"]:
-                wanted[f"annotation {annotation['name']}"] = annotation["expr"].replace("$instance", ".*")
-            wanted["rule"] = "tailor:query_cpu:rate5m"
-            deadline = time.monotonic() + 180
-            while wanted and time.monotonic() < deadline:
-                load()
-                for name, expression in list(wanted.items()):
-                    try:
-                        if query(port, expression):
-                            del wanted[name]
-                    except OSError:
-                        break
-            check(not wanted, f"every panel has data (without: {sorted(wanted)})")
-        finally:
-            prometheus.terminate()
-            prometheus.wait(timeout=60)
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--prometheus", action="store_true")
-    arguments = parser.parse_args()
     if reason := sampling_denied():
         skip(reason)
-    if arguments.prometheus and not (shutil.which("prometheus") and shutil.which("promtool")):
-        skip("Prometheus (Debian's package prometheus) is not installed")
     folder = pathlib.Path(tempfile.mkdtemp())
     check_that_canaries_are_found(folder)
     port, web, journal = free_port(), folder / "http.sock", folder / "journal"
     options = ["--metrics-listen", f"127.0.0.1:{port}", "--http", web, "--journal", journal]
-    if arguments.prometheus:
-        options += ["--event", "auto,off-cpu"]
     with Daemon(frequency=FREQUENCY, options=options) as daemon:
-        def load():
-            daemon.weft("--sf", "0.1", "--threads", "1", "--repeat", "3", "--quiet", "--tpch", "1", "--tpch", "6")
-            # One query to its engine, which runs it by another plan each time.
-            for number in ("1", "6"):
-                daemon.weft("--sf", "0.1", "--threads", "1", "--quiet", "--tpch", number, "--label", "fingerprint=changing")
-        load()
+        load(daemon)
         run_canary(daemon)
         metrics = check_sums(daemon, port, web)
         check_canary(daemon, {"metrics": metrics, **outputs_of(daemon, web)})
-        if arguments.prometheus:
-            check_prometheus(daemon, port, load)
     check(CANARY.encode() not in journal.read_bytes(), "the journal does not hold the literal")
     shutil.rmtree(folder)
 

@@ -1,18 +1,15 @@
 """The Debian packages in a root of their own: what they hold and need, that they install, upgrade, go and are purged; the
 installed programs run, and a changed configuration stays."""
-import json
 import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
-import time
-import urllib.request
 
 from installed_root import LIBRARY, NAMES, PG, TOOLS, Root, packages
-from tailor_env import BIN, BUILD, ROOT, check, run, sampling_denied, skip
+from tailor_env import BUILD, ROOT, check, run, sampling_denied, skip
+from to_a_dashboard import to_a_dashboard
 
 MODULE = "usr/src/tailor-clock-" + re.search(r'^MODULE_VERSION\("(.*)"\)', (ROOT / "kmod/main.c").read_text(), re.M).group(1)
 FILES = {
@@ -53,44 +50,6 @@ def look_at(name, file):
     return run("dpkg-deb", "-f", file, "Depends")
 
 
-def to_a_dashboard(root, settings, folder):
-    """The steps of docs/operate.md, with the files that are installed: what the page says is what is done here."""
-    page = (ROOT / "docs/operate.md").read_text()
-    line = 'metrics-listen = "127.0.0.1:19187"'
-    check(line in page and f"# {line}\n" in settings.read_text(), "the page names a line that the configuration has, commented out")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    own = folder / "own.toml"
-    own.write_text(settings.read_text().replace(f"# {line}", line.replace("19187", str(port))))
-    names = {"--socket": "agent.sock", "--control": "control.sock", "--store": "store"}
-    command = [root.path / "usr/bin/tailord", "--config", own, *(str(word) for key, name in names.items() for word in (key, folder / name))]
-    env = {**os.environ, "LD_LIBRARY_PATH": str(root.path / LIBRARY), "TAILOR_SOCKET": str(folder / "agent.sock"),
-           "TAILOR_CONTROL": str(folder / "control.sock"), "TAILOR_STORE": str(folder / "store")}
-    daemon = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 60
-        while subprocess.run([root.path / "usr/bin/tailor", "status"], env=env, capture_output=True).returncode != 0:
-            if daemon.poll() is not None or time.monotonic() > deadline:
-                check(False, "tailord runs")
-            time.sleep(0.1)
-        engine = [BIN / "weft", "--sf", "0.05", "--threads", "1", "--repeat", "60", "--quiet", "--query", "tpch-1"]
-        subprocess.run(engine, env={**env, "LD_LIBRARY_PATH": ""}, check=True, stdout=subprocess.DEVNULL)
-        said = subprocess.run([root.path / "usr/bin/tailor", "report", "--json"], env=env, capture_output=True, text=True)
-        operators = [row["name"] for plan in json.loads(said.stdout)["plans"] for row in plan["operators"]] if said.returncode == 0 else []
-        check(operators or sampling_denied(), f"an engine's operators: {operators or said.stderr}")
-        metrics = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60).read().decode()
-        check("tailor_build_info" in metrics and (sampling_denied() or "tailor_operator_cpu_seconds_total{" in metrics), "and their metrics")
-    finally:
-        daemon.terminate()
-        daemon.wait()
-    given = root.path / "usr/share/tailor"
-    if shutil.which("promtool"):
-        run("promtool", "check", "config", given / "prometheus/tailor.yml")
-        check(True, "Prometheus takes the installed configuration and rules")
-    panels = json.loads((given / "grafana/tailor.json").read_text())["panels"]
-    check(len(panels) > 5, f"the installed dashboard has {len(panels)} panels")
-
-
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
     first, second = packages(folder / "first"), packages(folder / "second", "99.0")
@@ -127,7 +86,7 @@ with tempfile.TemporaryDirectory() as folder:
     run(folder / "engine", env={"LD_LIBRARY_PATH": str(root.path / LIBRARY)})
     check(True, "an engine compiles with it and runs")
 
-    to_a_dashboard(root, settings, folder)
+    to_a_dashboard(root, settings, folder, denied=sampling_denied())
     settings.write_text(settings.read_text() + "keep-days = 3\n")
     store = root.path / "var/lib/tailor/store"
     store.mkdir(parents=True)

@@ -3,6 +3,8 @@
 One attack says what compresses well and takes much memory to read: plans, names, labels. Reports of the other engine are whole.
 They say what of the attacker's is left out. Another one takes arenas without end: it is refused at its share, and root's engine
 registers.
+
+strangers.py [--full]: three times as much is said, and one stranger comes after another.
 """
 import json
 import os
@@ -14,7 +16,8 @@ from raw_agent import RawAgent, field
 from tailor_env import Daemon, check
 
 STRANGER = 65534
-PLANS, COMPONENTS, NAME = 40, 300, 4_000
+TIMES = 3 if "--full" in sys.argv else 1
+PLANS, COMPONENTS, NAME = 40 * TIMES, 300, 4_000
 TEXT = 2 << 20  # bytes of a label
 SHARE, ARENAS = 16_384, 256
 BARRIER_ACK = 2
@@ -36,12 +39,12 @@ def large_plans(agent):
 
 
 def names(agent):
-    for number in range(1, 4_000):
+    for number in range(1, 4_000 * TIMES):
         agent.say(22, field(1, number) + field(2, "r" * NAME))
 
 
 def labels(agent):
-    for handle in range(1, 41):
+    for handle in range(1, 40 * TIMES + 1):
         agent.begin(handle, os.urandom(16), [("query", "q" * (TEXT - 100 - handle))])
         agent.end(handle)
 
@@ -115,24 +118,29 @@ def reports_stay_whole():
 def descriptors_have_shares():
     with Daemon(frequency=100) as daemon:
         open_to_all(daemon)
-        strangers = [Stranger(daemon, arenas) for _ in range(SHARE // ARENAS + 2)]
-        limits = {row["reason"]: int(row["count"]) for row in status(daemon)["limits"]}
-        turned_away = {row["reason"]: int(row["count"]) for row in status(daemon)["refusals"]}
-        check(set(turned_away) == {"user-open-descriptors"}, f"its last processes are turned away: {turned_away}")
-        check(limits.get("user-open-descriptors", 0) > 0, f"the stranger is at the limit: {limits}")
-        held = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
-        check(held < SHARE + 1000, f"the daemon has {held} descriptors open, of which the stranger may have {SHARE} at most")
-        agent = RawAgent(daemon.socket)
-        agent.arena(0, 1, 16)
-        agent.plan(1, levels=[3], slot=1)
-        check(processed(agent), "an engine of root's registers beside it")
-        there = [p for p in status(daemon)["processes"] if p["info"]["process"]["pid"] == os.getpid()]
-        check(there and int(there[0]["accounting"].get("messages_rejected", 0)) == 0, "and nothing of what it says is refused")
-        agent.close()
-        for stranger in strangers:
-            stranger.end()
-        wait_for("what the stranger held is closed when it ends",
-                 lambda: len(os.listdir(f"/proc/{daemon.process.pid}/fd")) < held / 2)
+        for _ in range(TIMES):
+            fill_descriptors(daemon)
+
+
+def fill_descriptors(daemon):
+    strangers = [Stranger(daemon, arenas) for _ in range(SHARE // ARENAS + 2)]
+    limits = {row["reason"]: int(row["count"]) for row in status(daemon)["limits"]}
+    turned_away = {row["reason"]: int(row["count"]) for row in status(daemon)["refusals"]}
+    check(set(turned_away) == {"user-open-descriptors"}, f"its last processes are turned away: {turned_away}")
+    check(limits.get("user-open-descriptors", 0) > 0, f"the stranger is at the limit: {limits}")
+    held = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+    check(held < SHARE + 1000, f"the daemon has {held} descriptors open, of which the stranger may have {SHARE} at most")
+    agent = RawAgent(daemon.socket)
+    agent.arena(0, 1, 16)
+    agent.plan(1, levels=[3], slot=1)
+    check(processed(agent), "an engine of root's registers beside it")
+    there = [p for p in status(daemon)["processes"] if p["info"]["process"]["pid"] == os.getpid()]
+    check(there and int(there[0]["accounting"].get("messages_rejected", 0)) == 0, "and nothing of what it says is refused")
+    agent.close()
+    for stranger in strangers:
+        stranger.end()
+    wait_for("what the stranger held is closed when it ends",
+             lambda: len(os.listdir(f"/proc/{daemon.process.pid}/fd")) < held / 2)
 
 
 if os.geteuid() != 0:

@@ -209,6 +209,9 @@ def long_ones_are_cut(told, session, server):
     columns = ", ".join(f"a as {'name' * 12}_{number}" for number in range(1500))
     texts = texts_of(told, session, f"select {columns} from t limit 1")
     check(len(texts) == 1 and len(texts[0]) <= 65536 + len(" ...") and texts[0].endswith(" ..."), f"a text is cut: {[text[-60:] for text in texts]}")
+    literal = "long" * 500_000
+    texts = texts_of(told, session, f"begin; declare c cursor for select length('{literal}'), a as never_read from t; fetch 3 from c; commit")
+    check(len(texts) == 1 and texts[0].endswith("select length(? ..."), f"a cursor has the begin of its command: {texts}")
     session.sql("set tailor.conditions = on")
     ran = told.of(session, lambda: session.sql(f"select count(*) as long_condition from t where a > 3 and b::text <> '{'long' * 100_000}'"))
     check(len(ran) == 1 and ran[0].plan.conditions == ["Filter: ..."], f"a condition with a long literal is not printed: {ran[0].plan.conditions}")
@@ -216,6 +219,19 @@ def long_ones_are_cut(told, session, server):
     for query in ("select length('{}')", "select count(*) from pg_class where relname::text <> '{}'"):
         plain, measured = peak_of(server, query, "off"), peak_of(server, query, "on")
         check(measured < plain + LITERAL_MB * 512, f"{query}: a literal of {LITERAL_MB} MB is not copied: {measured} kB at most, {plain} kB without")
+
+
+def traces_of_long_ones(told, session, server):
+    """At the end a trace is found in the first MB only."""
+    def is_traced(statement):
+        ran = told.of(session, lambda: session.sql(statement))
+        check(len(ran) == 1, f"the statement is told: {ran}")
+        return "trace_id" in ran[0].labels
+    less, more = (f"select length('{'long' * count}'), a from t limit 1" for count in (200_000, 300_000))
+    check(is_traced(f"{less} {TRACE}"), "a trace at the end of a statement of less than 1 MB")
+    check(not is_traced(f"{more} {TRACE}"), "at the end of one of more than 1 MB it is not looked for")
+    if server.major() < 18:  # from 18 on the server says that a statement begins behind the comment
+        check(is_traced(f"{TRACE} {more}"), "at its begin it is")
 
 
 # ---- Encodings ----
@@ -267,6 +283,7 @@ def main():
             commands_on_tables_are_told(told, session)
             schemas_are_told(told, session)
             long_ones_are_cut(told, session, server)
+            traces_of_long_ones(told, session, server)
         names_are_utf8(told, server)
 
 

@@ -24,7 +24,7 @@
 namespace tailor::serve {
 namespace {
 
-constexpr mode_t kSocketMode = 0660;
+constexpr mode_t kSocketMode = 0660, kOwnersMode = 0600;
 // Of the threads strangers have three, and each of them two (Shares).
 constexpr std::size_t kWorkers = 4;
 constexpr std::size_t kMostWaiting = 32;
@@ -34,7 +34,8 @@ Error failed(const std::string& what, const std::string& where) {
   return os_error(fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno);
 }
 
-Result<UniqueFd> listen_unix(const std::string& path, bool takes_descriptors) {
+// `takes_descriptors`: whether it may, and then whether it does.
+Result<UniqueFd> listen_unix(const std::string& path, bool& takes_descriptors) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
@@ -51,7 +52,7 @@ Result<UniqueFd> listen_unix(const std::string& path, bool takes_descriptors) {
   }
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // Where the kernel cannot do it, the threads of connections throw them away.
-  if (fd && !takes_descriptors) (void)os::refuse_passed_descriptors(fd.get());
+  if (fd && !takes_descriptors) takes_descriptors = !os::refuse_passed_descriptors(fd.get());
   if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return failed("cannot bind", path);
   if (::chmod(path.c_str(), kSocketMode) != 0) return failed("cannot set the mode of", path);
@@ -171,16 +172,18 @@ HttpServer::~HttpServer() {
 
 Status HttpServer::open(const Listener& listener) {
   std::uint16_t port = 0;
+  bool takes_descriptors = options_.takes_descriptors;
   auto fd = listener.unix_path.empty() ? listen_tcp(listener, port)
-                                       : listen_unix(listener.unix_path, options_.takes_descriptors);
+                                       : listen_unix(listener.unix_path, takes_descriptors);
   if (!fd) return fd.error();
   if (listener.unix_path.empty()) ports_.push_back(port);
-  open_.push_back({std::move(*fd), listener});
+  open_.push_back({std::move(*fd), listener, takes_descriptors});
   return Ok{};
 }
 
 void HttpServer::accept_loop() {
   while (!stopping_) {
+    let_strangers_connect(!refused_.is_full());
     std::vector<pollfd> waiting;
     // poll() passes over a descriptor of -1.
     for (const Open& each : open_) waiting.push_back({may_accept(each) ? each.fd.get() : -1, POLLIN, 0});
@@ -196,7 +199,19 @@ void HttpServer::accept_loop() {
 
 // Connections over TCP bring no descriptors, and are closed at once.
 bool HttpServer::may_accept(const Open& from) const {
-  return from.listener.unix_path.empty() || !refused_.is_full();
+  if (from.listener.unix_path.empty()) return true;
+  return from.takes_descriptors ? !refused_.has_no_reserve() : !refused_.is_full();
+}
+
+// Nobody knows whose connection is next before it is accepted. So connections that are slow to close would
+// shut out everybody. The kernel asks for the rights to the socket, and knows who connects.
+void HttpServer::let_strangers_connect(bool may) {
+  if (may == strangers_may_connect_) return;
+  strangers_may_connect_ = may;
+  for (const Open& each : open_) {
+    if (each.takes_descriptors && !each.listener.unix_path.empty())
+      (void)::chmod(each.listener.unix_path.c_str(), may ? kSocketMode : kOwnersMode);
+  }
 }
 
 void HttpServer::accept_one(const Open& from) {

@@ -63,6 +63,7 @@ class HttpServer {
   struct Open {
     UniqueFd fd;
     Listener listener;
+    bool takes_descriptors = false;  // of a UNIX socket, where the kernel does not refuse them
   };
 
   // `wake`: an eventfd that ends the wait for connections.
@@ -72,6 +73,8 @@ class HttpServer {
   void accept_one(const Open& from);
   // Whether one more may come from there.
   bool may_accept(const Open& from) const;
+  // Strangers may connect to the UNIX sockets, or root and the daemon's own user alone.
+  void let_strangers_connect(bool may);
   void begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest);
   void refuse(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest);
   bool has_room_for(const ConnectionShares::Guest& guest) const;  // with mutex_
@@ -86,6 +89,7 @@ class HttpServer {
   std::vector<std::uint16_t> ports_;
   const std::shared_ptr<const UniqueFd> wake_;
   RefusedConnections refused_;
+  bool strangers_may_connect_ = true;  // the acceptor's
   std::thread acceptor_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;

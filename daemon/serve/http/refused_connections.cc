@@ -28,7 +28,8 @@ void RefusedConnections::close(UniqueFd socket, const ConnectionShares::Guest& g
   threads.add(uid, [shared = shared_, who = guest.who, fd = socket.release()] {
     shared->close(fd);
     shared->by_guest.ends(who);
-    if (shared->count-- != kMost) return;
+    const std::size_t before = shared->count--;
+    if (before != kMost && before != kMost + kReserve) return;
     const std::uint64_t one = 1;
     // It fails only where the counter is full, and then the server is awake.
     (void)!::write(shared->wake->get(), &one, sizeof one);

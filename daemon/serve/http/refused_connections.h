@@ -25,10 +25,11 @@ class RefusedConnections {
  public:
   // Stands for close(2), which it is by default; tests delay it.
   using Close = std::function<void(int fd)>;
-  // At most this number waits to be closed: each is a descriptor of the daemon.
-  static constexpr std::size_t kMost = 256;
+  // Where this number waits to be closed, strangers must not connect any more: each is a descriptor of the
+  // daemon. Further ones may come from the backlog of the listener, and from root and the daemon's user.
+  static constexpr std::size_t kMost = 256, kReserve = 64;
 
-  // `wake`: an eventfd, written to when there is room for one more again.
+  // `wake`: an eventfd, written to when fewer wait than kMost again, or than may wait at all.
   explicit RefusedConnections(std::shared_ptr<const UniqueFd> wake, Close close = {});
   // Waits for nobody: what is not closed by then is closed by its threads, or when the program ends.
   ~RefusedConnections() = default;
@@ -39,8 +40,9 @@ class RefusedConnections {
   // Returns at once.
   void close(UniqueFd socket, const ConnectionShares::Guest& guest, std::uint32_t uid);
 
-  // None may be added: nobody may be accepted who may have to be refused.
   bool is_full() const { return shared_->count >= kMost; }
+  // None may be added: nobody may be accepted who may have to be refused.
+  bool has_no_reserve() const { return shared_->count >= kMost + kReserve; }
   // Those that wait, by guest. Any thread.
   std::map<std::string, std::size_t> all() const { return shared_->by_guest.all(); }
 

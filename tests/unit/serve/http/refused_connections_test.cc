@@ -6,7 +6,9 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -84,12 +86,36 @@ class RefusedConnectionsTest : public testing::Test {
     pollfd each{socket.get(), POLLIN, 0};
     return ::poll(&each, 1, 0) > 0;
   }
-  // As many as may wait to be closed.
-  void fill() const {
-    for (std::size_t i = 0; i < RefusedConnections::kMost; ++i) ASSERT_EQ(answer(connected()), kRefused) << i;
+  // As many wait to be closed.
+  void fill(std::size_t count) const {
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(answer(connected()), kRefused) << i;
+  }
+  mode_t mode() const {
+    struct stat info{};
+    EXPECT_EQ(::lstat(path_.c_str(), &info), 0);
+    return info.st_mode & 0777;
+  }
+  // What connect() gives another user, who is in the group of the socket: 0 or an errno.
+  int strangers_error() const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      std::memcpy(address.sun_path, path_.data(), path_.size());
+      const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      if (::setuid(kStranger) != 0) ::_exit(255);
+      ::_exit(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0
+                                                                                                  : errno);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
   }
 
   static constexpr const char* kRefused = "HTTP/1.1 429";
+  static constexpr std::size_t kMost = RefusedConnections::kMost;
+  static constexpr std::size_t kAll = kMost + RefusedConnections::kReserve;
+  static constexpr uid_t kStranger = 65534;
   const std::string path_ =
       testing::TempDir() + "/refused_connections." + std::to_string(::getpid()) + ".sock";
   const std::string file_ = path_ + ".tailor";
@@ -132,13 +158,47 @@ TEST_F(RefusedConnectionsTest, WhereTooManyWaitOthersComeLaterAndThoseOverTcpAtO
     gate.wait();
     ::close(fd);
   });
-  fill();
+  fill(kAll);
   const UniqueFd waits = connected();
   EXPECT_EQ(answer(connected_over_tcp()), kRefused);
   EXPECT_FALSE(has_answer(waits));
-  EXPECT_EQ(connections(), 1 + RefusedConnections::kMost);
+  EXPECT_EQ(connections(), 1 + kAll);
   opened.set_value();
   EXPECT_EQ(answer(waits), kRefused);
+}
+
+// Many that are slow to close do not shut out root and the daemon's own user. Twin: one fewer, and everybody
+// may connect.
+TEST_F(RefusedConnectionsTest, WhereManyWaitTheDaemonsOwnUserStillComes) {
+  std::promise<void> opened;
+  start([gate = opened.get_future().share()](int fd) {
+    gate.wait();
+    ::close(fd);
+  });
+  fill(kMost - 1);
+  while (connections() < kMost) std::this_thread::yield();
+  EXPECT_EQ(mode(), 0660u);
+  fill(1);
+  while (mode() != 0600) std::this_thread::yield();
+  EXPECT_EQ(answer(connected()), kRefused) << "all places are taken, and it is told so";
+  opened.set_value();
+  while (mode() != 0660) std::this_thread::yield();
+}
+
+TEST_F(RefusedConnectionsTest, WhereManyWaitStrangersMayNotConnect) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be two users";
+  std::promise<void> opened;
+  start([gate = opened.get_future().share()](int fd) {
+    gate.wait();
+    ::close(fd);
+  });
+  if (strangers_error() != 0) GTEST_SKIP() << "another user cannot reach the folder of the socket";
+  fill(kMost);
+  while (mode() != 0600) std::this_thread::yield();
+  EXPECT_EQ(strangers_error(), EACCES);
+  opened.set_value();
+  while (mode() != 0660) std::this_thread::yield();
+  EXPECT_EQ(strangers_error(), 0);
 }
 
 // Twin: a server that closes its socket itself ends a minute later, and nothing is left of the connection
@@ -151,7 +211,7 @@ TEST_F(RefusedConnectionsTest, AServerEndsBeforeOneThatNobodyHasAccepted) {
     gate.wait();
     ::close(fd);
   });
-  fill();
+  fill(kAll);
   const UniqueFd hostile = connected();
   ASSERT_TRUE(send_attached(hostile.get(), slow.ours.get()));
   slow.ours.reset();
