@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstddef>
 #include <utility>
+
+#include "proto/control/control_client.h"
 
 namespace tailor::tailord {
 namespace {
 
-// Beyond what the recorder and the catalogue take together at most for one request.
-constexpr std::chrono::seconds kLongestWait{60};
 // Of askers that are gone, too: as many as may be connected.
 constexpr std::size_t kMostWaiting = control::ControlServer::kMaxClients;
 
@@ -33,7 +32,7 @@ Status ControlWork::start(v1::ControlRequest request, const control::ControlServ
     if (waiting_.size() >= kMostWaiting)
       return exhausted(
           fmt::format("{} requests wait to be done already; ask again in a moment", kMostWaiting));
-    auto late = promise(kLongestWait);
+    auto late = promise(control::kLongestChange);
     if (!late) return late.error();
     waiting_.push_back({std::move(request), std::move(*late)});
   }

@@ -70,11 +70,21 @@ Result<ControlClient> ControlClient::connect_first(const std::vector<std::string
   return failed;
 }
 
-Result<v1::ControlReply> ControlClient::ask(const v1::ControlRequest& request, int timeout_ms) {
+std::chrono::milliseconds patience_for(const v1::ControlRequest& request) {
+  constexpr std::chrono::seconds kAtOnce{10}, kOnItsWay{5};
+  return request.has_status() ? kAtOnce : kLongestChange + kOnItsWay;
+}
+
+Result<v1::ControlReply> ControlClient::ask(const v1::ControlRequest& request) {
+  return ask(request, patience_for(request));
+}
+
+Result<v1::ControlReply> ControlClient::ask(const v1::ControlRequest& request,
+                                            std::chrono::milliseconds timeout) {
   Status sent = send_message(socket_.get(), request);
   if (!sent.ok()) return sent.error();
   v1::ControlReply reply;
-  auto got = receive_reply(socket_.get(), reply, timeout_ms);
+  auto got = receive_reply(socket_.get(), reply, static_cast<int>(timeout.count()));
   if (!got.ok()) return got.error();
   if (!*got) return os_error("the daemon closed the connection", ECONNRESET);
   if (!reply.error().empty()) return error_of(reply);

@@ -74,7 +74,7 @@ void flush_daemon() {
   v1::ControlRequest request;
   request.mutable_flush();
   // A daemon that does not answer in time leaves the store as of a second ago.
-  if (!client->ask(request, 5000)) return;
+  if (!client->ask(request, std::chrono::seconds(5))) return;
 }
 
 }  // namespace tailor::cli

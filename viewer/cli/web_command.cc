@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
@@ -37,7 +38,7 @@ class AskedStatus {
     request.mutable_status();
     auto client = connect_daemon();
     if (!client) return status_ = {};
-    auto reply = client->ask(request, 2000);
+    auto reply = client->ask(request, std::chrono::seconds(2));
     status_ = reply ? reply->status() : v1::DaemonStatus();
     return status_;
   }

@@ -425,5 +425,16 @@ TEST_F(ControlTest, ASocketThatMayNotBeUsedIsNoMissingDaemon) {
   EXPECT_EQ(client.error().message.find("is tailord running"), std::string::npos) << client.error().message;
 }
 
+// A daemon that changes what it records has that long: a client that leaves before is told nothing of it.
+TEST(Patience, IsLongerThanTheDaemonLetsRequestsWait) {
+  v1::ControlRequest status, resume, flush;
+  status.mutable_status();
+  resume.mutable_resume()->set_all(true);
+  flush.mutable_flush();
+  EXPECT_GT(patience_for(resume), kLongestChange);
+  EXPECT_GT(patience_for(flush), kLongestChange);
+  EXPECT_EQ(patience_for(status), std::chrono::seconds(10));
+}
+
 }  // namespace
 }  // namespace tailor::control
