@@ -171,6 +171,7 @@ Status narrow(const Filters& filters, View& view) {
   if (filters.iteration) {
     if (Status done = select_iteration(filters, view); !done.ok()) return done;
   }
+  view.keep_of_any_time = view.keep;
   const bool by_cell = filters.pipeline || filters.op;
   if (!filters.from_ns && !filters.to_ns && !filters.tid && !by_cell) return Ok{};
   std::set<const query::CellKey*> cells;
@@ -178,10 +179,16 @@ Status narrow(const Filters& filters, View& view) {
   if (by_cell && cells.empty()) {
     if (Status known = check_numbers(view, filters); !known.ok()) return known;
   }
-  view.keep = [inner = view.keep, from = view.from, to = view.to, tid = filters.tid, by_cell,
-               cells = std::move(cells)](const query::TimedSample& sample) {
-    if (sample.time < from || sample.time >= to || (tid && sample.tid != *tid)) return false;
-    if (by_cell && !cells.contains(sample.key)) return false;
+  if (filters.tid || by_cell) {
+    view.keep_of_any_time = [inner = view.keep, tid = filters.tid, by_cell,
+                             cells = std::move(cells)](const query::TimedSample& sample) {
+      if ((tid && sample.tid != *tid) || (by_cell && !cells.contains(sample.key))) return false;
+      return !inner || inner(sample);
+    };
+  }
+  view.keep = [inner = view.keep_of_any_time, from = view.from,
+               to = view.to](const query::TimedSample& sample) {
+    if (sample.time < from || sample.time >= to) return false;
     return !inner || inner(sample);
   };
   view.profile = view.whole->only(view.keep, text_of(filters));

@@ -50,6 +50,8 @@ struct View {
   std::string plan;
   // The filters for single samples of `whole`; empty: all of the selection.
   std::function<bool(const query::TimedSample&)> keep = {};
+  // The same without the filters for time.
+  std::function<bool(const query::TimedSample&)> keep_of_any_time = {};
 };
 
 // Loads and filters. Fails where Library::load does, for a source, process or iteration that is not there,

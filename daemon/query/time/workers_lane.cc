@@ -13,6 +13,10 @@ namespace {
 // Times of a file may be any numbers: within these, differences fit.
 constexpr TimeNs kFarthest = TimeNs{1} << 61;
 
+// process::kAgentComponent: Tailor's own thread waits for messages nearly always. That is no wait of the
+// engine.
+constexpr std::uint32_t kOwnAgent = 0xFFFF'FFFF;
+
 TimeNs within_reach(TimeNs time) {
   return std::clamp(time, -kFarthest, kFarthest);
 }
@@ -130,7 +134,8 @@ std::optional<WorkersLane> workers_lane(const Profile& profile, const Selection&
   const std::optional<std::uint16_t> off_cpu = off_cpu_source(profile, selection);
   for (const TimedSample& sample : profile.samples()) {
     if (!off_cpu) break;
-    const bool waits = sample.key->source == *off_cpu && sample.key->wait != profile::Wait::kRunnable;
+    const bool waits = sample.key->source == *off_cpu && sample.key->wait != profile::Wait::kRunnable &&
+                       sample.key->engine_component != kOwnAgent;
     if (waits && working.knows(sample) && is_chosen(sample)) waiting.add(sample);
   }
   WorkersLane lane;
