@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "daemon/query/sums/own_agent.h"
 #include "daemon/query/time/worked_time.h"
 
 namespace tailor::query {
@@ -12,10 +13,6 @@ namespace {
 
 // Times of a file may be any numbers: within these, differences fit.
 constexpr TimeNs kFarthest = TimeNs{1} << 61;
-
-// process::kAgentComponent: Tailor's own thread waits for messages nearly always. That is no wait of the
-// engine.
-constexpr std::uint32_t kOwnAgent = 0xFFFF'FFFF;
 
 TimeNs within_reach(TimeNs time) {
   return std::clamp(time, -kFarthest, kFarthest);
