@@ -11,7 +11,7 @@ import type { PageView } from "./page_view.ts";
 import { mostSamples } from "./part_samples.ts";
 
 const patience = 250; // ms without a change, while somebody drags
-const mostForLane = 2_000_000; // samples of a view that a server reads one by one for a lane of all of it
+const mostForLane = 500_000; // samples of a view that a server reads one by one, and keeps, for a lane of all of it
 
 // Null: there is nothing to ask for.
 function useOfPart<T>(access: Access, path: string, parameters: Parameters | null): Loaded<T> | null {
