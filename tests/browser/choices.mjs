@@ -87,7 +87,7 @@ test("slices do not say which threads worked: the server does, as far as it can 
   await page.close();
   few.close();
 
-  const many = await sliceServer(1000);
+  const many = await sliceServer(400);
   const far = await open(browser, `${many.url}#/execution/all`);
   await far.waitForSelector(".sliced");
   await far.waitForTimeout(600);
@@ -97,6 +97,13 @@ test("slices do not say which threads worked: the server does, as far as it can 
   expect(Number(many.lanes.at(-1).to_ns) - Number(many.lanes.at(-1).from_ns) <= 3 * slice, JSON.stringify(many.lanes));
   await far.close();
   many.close();
+  const most = await sliceServer(1000);
+  const near = await open(browser, `${most.url}#/execution/all?left=${10 * slice}&right=${12 * slice}`);
+  await near.waitForSelector(".sliced:has-text('are here one by one')");
+  await near.waitForTimeout(600);
+  expect(most.lanes.length === 0, "a server keeps millions of samples for a lane");
+  await near.close();
+  most.close();
 });
 
 test("of a chosen time with too many samples the page keeps whole slices, and says so", async () => {

@@ -11,7 +11,10 @@ import type { PageView } from "./page_view.ts";
 import { mostSamples } from "./part_samples.ts";
 
 const patience = 250; // ms without a change, while somebody drags
-const mostForLane = 500_000; // samples of a view that a server reads one by one, and keeps, for a lane of all of it
+// Samples of a view that a server reads one by one for a lane of all of it, and for one of a time with few of them. Of more it
+// would take too much memory.
+const mostForLane = 500_000;
+const mostForPart = 2_000_000;
 
 // Null: there is nothing to ask for.
 function useOfPart<T>(access: Access, path: string, parameters: Parameters | null): Loaded<T> | null {
@@ -66,7 +69,8 @@ export function useMemoryOfPart(access: Access, path: string, view: PageView | n
 export function useWorkersOfSlices(access: Access, path: string, view: PageView, { from, to }: Range, buckets: number): WorkersLane | null {
   const table = view.base.table;
   const isKnown = !!table?.slice && !access.isFile && view.unit === "ns_on_cpu" && !view.profile.recording?.aggregated_ns;
-  const few = isKnown && (table.samplesWithin(from, to) <= mostSamples || table.samplesWithin(-Infinity, Infinity) <= mostForLane);
+  const all = isKnown ? table.samplesWithin(-Infinity, Infinity) : 0;
+  const few = isKnown && (all <= mostForLane || (all <= mostForPart && table.samplesWithin(from, to) <= mostSamples));
   const time = { from_ns: Math.floor(from), to_ns: Math.ceil(to) };
   const workers = useOfPart<Timeline>(access, `${path}/timeline`, few ? { ...parametersOf(view), ...time, lanes: "all", buckets } : null)?.value?.workers;
   return useMemo(() => (workers ? { threads: workers.threads, working: Float64Array.from(workers.working), waiting: workers.waiting && Float64Array.from(workers.waiting) } : null), [workers]);
