@@ -17,7 +17,7 @@ TYPES = pathlib.Path("viewer/web/src/data/types.ts")
 # The type that the page reads an answer with, where it has another name than the schema.
 NAMES = {"Fingerprint": "Query"}
 # Answers that the page takes apart where it reads them, or does not read.
-UNTYPED = {"Bounds", "Controlled", "Executions", "Fingerprints", "Session", "Sources", "TagCosts", "Timeline"}
+UNTYPED = {"Bounds", "Controlled", "Executions", "Fingerprints", "Session", "Sources", "TagCosts"}
 
 
 # ---- TypeScript, as far as types.ts uses it ----------------------------------------------------------------------------

@@ -18,6 +18,8 @@ bool is_query(const Target& target) {
   return target.what == Target::What::kFiltered;
 }
 
+constexpr const char* kSomeGone = "samples of other executions of it are deleted, and are left out";
+
 // A side, and what was left out of it.
 struct OpenedSide {
   View view;
@@ -89,6 +91,9 @@ Result<Json> Service::compare(const CompareRequest& request, const Access& acces
       if (!found) return found.error();
       others = *found;
     }
+    // Of two queries, sums are compared then.
+    const bool beside_one = is_query(request.a) != is_query(request.b);
+    if (beside_one && has_gone(target.filter, access, stop)) view->notes.emplace_back(kSomeGone);
     Json runs = opened_runs_json(*view, others);
     return OpenedSide{std::move(*view), std::move(runs)};
   };

@@ -8,6 +8,7 @@
 #include "daemon/query/sums/keys.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/plan_shape.h"
+#include "daemon/serve/view.h"
 
 namespace tailor::serve {
 namespace {
@@ -16,7 +17,8 @@ constexpr std::size_t kShownDigits = 12;  // of an execution's id, as in `tailor
 
 class FileLibrary : public Library {
  public:
-  FileLibrary(std::string path, FileLoader load) : path_(std::move(path)), load_(std::move(load)) {}
+  FileLibrary(std::string path, FileLoader load, std::uint64_t most_kept)
+      : path_(std::move(path)), load_(std::move(load)), most_kept_(most_kept) {}
 
   Status visit(const ExecutionFilter& filter, const Stop& stop,
                const std::function<bool(store::ExecutionRow)>& take) override {
@@ -27,7 +29,9 @@ class FileLibrary : public Library {
 
   Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
                       const Visible& visible) override {
-    auto profile = get(detail, stop);
+    const bool time_alone =
+        target.time_alone && detail.samples && kept_for(detail) == nullptr && holds_too_many(stop);
+    auto profile = get(time_alone ? Detail::kSums : detail, stop);
     if (!profile) return profile.error();
     Loaded loaded{*profile, {}};
     if (target.what == Target::What::kPrefix) {
@@ -45,7 +49,8 @@ class FileLibrary : public Library {
     } else if (target.what == Target::What::kLast || target.what == Target::What::kNewest) {
       if (Status done = select_newest(target, visible, loaded); !done) return done.error();
     }
-    return loaded;
+    if (!time_alone) return loaded;
+    return with_samples_of(*target.time_alone, std::move(loaded), detail, stop);
   }
 
   Status visit_slices(const store::WallRange& /*range*/, const Stop& stop,
@@ -124,6 +129,29 @@ class FileLibrary : public Library {
         sampled == 1 ? "has" : "have", query::hex(newest->record.id).substr(0, kShownDigits)));
   }
 
+  bool holds_too_many(const Stop& stop) {
+    const auto profile = get(Detail::kSums, stop);
+    if (!profile) return false;
+    std::uint64_t samples = 0;
+    for (const auto& [source, total] : query::totals_by_source(**profile, {})) samples += total.samples;
+    return samples > most_kept_;
+  }
+
+  // The same, with samples that are read for this once.
+  Result<Loaded> with_samples_of(const std::pair<TimeNs, TimeNs>& time, Loaded loaded, Detail detail,
+                                 const Stop& stop) const {
+    const TimeNs origin = origin_of(*loaded.profile, loaded.selection);
+    query::LoadOptions options;
+    detail.tell(options);
+    options.stop = &stop;
+    options.from = time_since(origin, time.first);
+    options.to = time_since(origin, time.second);
+    auto part = load_(path_, options);
+    if (!part) return part.error();
+    loaded.profile = std::make_shared<const query::Profile>(std::move(*part));
+    return loaded;
+  }
+
   // Kept with what anybody has asked for. A request that needs no more does not wait while more is loaded.
   Result<std::shared_ptr<const query::Profile>> get(Detail detail, const Stop& stop) {
     if (auto kept = kept_for(detail)) return kept;
@@ -163,6 +191,7 @@ class FileLibrary : public Library {
 
   const std::string path_;
   const FileLoader load_;
+  const std::uint64_t most_kept_;
   std::mutex loading_;  // taken before mutex_
   std::mutex mutex_;    // of what follows; who loads alone changes it
   std::shared_ptr<const query::Profile> profile_;
@@ -171,8 +200,8 @@ class FileLibrary : public Library {
 
 }  // namespace
 
-std::unique_ptr<Library> open_file_library(std::string path, FileLoader load) {
-  return std::make_unique<FileLibrary>(std::move(path), std::move(load));
+std::unique_ptr<Library> open_file_library(std::string path, FileLoader load, std::uint64_t most_kept) {
+  return std::make_unique<FileLibrary>(std::move(path), std::move(load), most_kept);
 }
 
 }  // namespace tailor::serve

@@ -47,6 +47,8 @@ struct Target {
   std::string prefix = {};  // hexadecimal digits, lower case
   ExecutionFilter filter = {};
   std::vector<ExecutionId> ids = {};  // not empty for kIds
+  // [first, second) since the view's origin: other samples may be missing where samples are asked for.
+  std::optional<std::pair<TimeNs, TimeNs>> time_alone = {};
 };
 
 // What of a profile is loaded beside its sums.
@@ -133,9 +135,13 @@ Target prefix_target(std::string prefix);
 using FileLoader =
     std::function<Result<query::Profile>(const std::string& path, const query::LoadOptions& options)>;
 
+// Of a file with more samples no part is kept that is asked for as Target::time_alone.
+constexpr std::uint64_t kMostKeptSamples = 2'000'000;  // some 130 MB
+
 // Reads the file when it is first needed, and keeps it. `load`: of files of other tools too, where the
 // program can read them.
-std::unique_ptr<Library> open_file_library(std::string path, FileLoader load = query::Profile::load_file);
+std::unique_ptr<Library> open_file_library(std::string path, FileLoader load = query::Profile::load_file,
+                                           std::uint64_t most_kept = kMostKeptSamples);
 
 // `refresh` is called before the store is read: a running daemon writes down what it has. `on_damage` is told
 // whenever damage is met. Both may be empty.

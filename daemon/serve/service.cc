@@ -243,7 +243,12 @@ Result<Json> Service::view(const ViewRequest& request, const Access& access, con
       return slices ? slices_json(*slices, samples->limit) : slices.error();
     }
   }
-  auto view = open_runs(request.target, request.filters, detail_of(request.kind), access, stop);
+  Target target = request.target;
+  // No other sample is in the answer. What an operator has a part of follows from all of them.
+  if (samples != nullptr && request.filters.is_of_time_alone())
+    target.time_alone = {request.filters.from_ns.value_or(kTimeMin),
+                         request.filters.to_ns.value_or(kTimeMax)};
+  auto view = open_runs(target, request.filters, detail_of(request.kind), access, stop);
   if (!view) return view.error();
   if (std::holds_alternative<ListingView>(request.kind)) {
     if (Status may = may_read_code(*view, access); !may.ok()) return may.error();

@@ -180,8 +180,9 @@ Json since_origin(const std::vector<TimeNs>& times, TimeNs origin) {
 }  // namespace
 
 Result<query::Timeline> timeline_of(const View& view, const TimelineRequest& request) {
-  return query::timeline(*view.whole, view.selection,
-                         {request.buckets, request.lanes, request.by, view.from, view.to, view.keep});
+  return query::timeline(
+      *view.whole, view.selection,
+      {request.buckets, request.lanes, request.by, view.from, view.to, view.keep, view.keep_of_any_time});
 }
 
 Result<Json> timeline_json(const View& view, const TimelineRequest& request) {

@@ -157,20 +157,14 @@ std::string text_of(const Filters& filters) {
   return out;
 }
 
-// Times since the origin as times of the profile; what lies beyond any is the most there is.
-TimeNs absolute(TimeNs origin, TimeNs since) {
-  TimeNs out = 0;
-  if (__builtin_add_overflow(origin, since, &out)) return since > 0 ? kTimeMax : kTimeMin;
-  return out;
-}
-
 Status narrow(const Filters& filters, View& view) {
-  if (filters.from_ns) view.from = absolute(view.origin, *filters.from_ns);
-  if (filters.to_ns) view.to = absolute(view.origin, *filters.to_ns);
+  if (filters.from_ns) view.from = time_since(view.origin, *filters.from_ns);
+  if (filters.to_ns) view.to = time_since(view.origin, *filters.to_ns);
   if (view.from >= view.to) return invalid("the time ends before it begins");
   if (filters.iteration) {
     if (Status done = select_iteration(filters, view); !done.ok()) return done;
   }
+  view.keep_of_any_time = view.keep;
   const bool by_cell = filters.pipeline || filters.op;
   if (!filters.from_ns && !filters.to_ns && !filters.tid && !by_cell) return Ok{};
   std::set<const query::CellKey*> cells;
@@ -178,10 +172,16 @@ Status narrow(const Filters& filters, View& view) {
   if (by_cell && cells.empty()) {
     if (Status known = check_numbers(view, filters); !known.ok()) return known;
   }
-  view.keep = [inner = view.keep, from = view.from, to = view.to, tid = filters.tid, by_cell,
-               cells = std::move(cells)](const query::TimedSample& sample) {
-    if (sample.time < from || sample.time >= to || (tid && sample.tid != *tid)) return false;
-    if (by_cell && !cells.contains(sample.key)) return false;
+  if (filters.tid || by_cell) {
+    view.keep_of_any_time = [inner = view.keep, tid = filters.tid, by_cell,
+                             cells = std::move(cells)](const query::TimedSample& sample) {
+      if ((tid && sample.tid != *tid) || (by_cell && !cells.contains(sample.key))) return false;
+      return !inner || inner(sample);
+    };
+  }
+  view.keep = [inner = view.keep_of_any_time, from = view.from,
+               to = view.to](const query::TimedSample& sample) {
+    if (sample.time < from || sample.time >= to) return false;
     return !inner || inner(sample);
   };
   view.profile = view.whole->only(view.keep, text_of(filters));
@@ -198,11 +198,21 @@ std::string id_of(const View& view) {
 
 }  // namespace
 
+TimeNs origin_of(const query::Profile& profile, const query::Selection& selection) {
+  if (selection.executions.empty()) return profile.recording().start;
+  return query::time_span(profile, selection).first;
+}
+
+TimeNs time_since(TimeNs origin, TimeNs since) {
+  TimeNs out = 0;
+  if (__builtin_add_overflow(origin, since, &out)) return since > 0 ? kTimeMax : kTimeMin;
+  return out;
+}
+
 Result<View> make_view(Loaded loaded, const Filters& filters) {
   View view{"", loaded.profile, *loaded.profile, std::move(loaded.selection), std::move(loaded.notes)};
   view.id = id_of(view);
-  view.origin = view.selection.executions.empty() ? view.whole->recording().start
-                                                  : query::time_span(*view.whole, view.selection).first;
+  view.origin = origin_of(*view.whole, view.selection);
   if (Status done = select_source(filters.source, view); !done.ok()) return done.error();
   if (filters.pid) {
     if (Status done = select_process(*filters.pid, view); !done.ok()) return done.error();

@@ -27,6 +27,10 @@ struct Filters {
 
   // Whether single samples are needed to apply them.
   bool need_samples() const { return from_ns || to_ns || tid || pipeline || op || iteration; }
+  // Whether a time is all that they choose, beside a source and a thread.
+  bool is_of_time_alone() const {
+    return (from_ns || to_ns) && !pid && !pipeline && !op && plan.empty() && !iteration;
+  }
 };
 
 // Of several executions that were asked for: those that a view is of.
@@ -50,7 +54,14 @@ struct View {
   std::string plan;
   // The filters for single samples of `whole`; empty: all of the selection.
   std::function<bool(const query::TimedSample&)> keep = {};
+  // The same without the filters for time.
+  std::function<bool(const query::TimedSample&)> keep_of_any_time = {};
 };
+
+// What times of a view of it are since.
+TimeNs origin_of(const query::Profile& profile, const query::Selection& selection);
+// A time since the origin as one of the profile; what lies beyond any is the most there is.
+TimeNs time_since(TimeNs origin, TimeNs since);
 
 // Loads and filters. Fails where Library::load does, for a source, process or iteration that is not there,
 // and once `stop` says so.

@@ -67,25 +67,31 @@ def first_picture(file):
         server.wait()
 
 
-def in_browser(file):
-    """What the page itself takes, in milliseconds and MB; None where there is no browser."""
+def of_node(script, *arguments):
+    """The last line that a script of this folder prints, from JSON; None where there is no browser."""
     root = pathlib.Path(__file__).resolve().parents[2]
     node = os.environ.get("TAILOR_NODE") or shutil.which("node", path=f"{root}/.dev/cache/venv/bin:{os.environ['PATH']}")
     if node is None:
+        print("no figures of a browser: there is no node")
         return None
-    server = subprocess.Popen([BIN / "tailor", "web", file, "--no-browser"], stdout=subprocess.PIPE, text=True)
-    try:
-        link = server.stdout.readline().strip()
-        done = subprocess.run([node, pathlib.Path(__file__).with_name("big_page.mjs"), link], capture_output=True, text=True)
-    finally:
-        server.terminate()
-        server.wait()
+    done = subprocess.run([node, pathlib.Path(__file__).with_name(script), *arguments], capture_output=True, text=True)
     if done.returncode == 77:
         print(f"no figures of a browser: {done.stderr.strip()}")
         return None
     if done.returncode != 0:
-        raise SystemExit(f"big_page.mjs ended with {done.returncode}: {done.stderr}")
+        raise SystemExit(f"{script} ended with {done.returncode}: {done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def in_browser(file):
+    """What the page itself takes, in milliseconds and MB, and the server's memory; None where there is no browser."""
+    server = subprocess.Popen([BIN / "tailor", "web", file, "--no-browser"], stdout=subprocess.PIPE, text=True)
+    try:
+        page = of_node("big_page.mjs", server.stdout.readline().strip())
+        return page and {**page, "server_megabytes": memory_peak(server.pid)}
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def browser_lines(page):

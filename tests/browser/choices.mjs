@@ -3,6 +3,9 @@
 import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
 import { expect, finish, plain, skip, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
+import { Owners } from "../../viewer/web/src/model/owners.ts";
+import { SampleTable } from "../../viewer/web/src/model/samples.ts";
+import { Workers } from "../../viewer/web/src/model/workers.ts";
 
 if (missing()) skip(missing());
 const bundle = makeBundle();
@@ -19,17 +22,32 @@ function some(from, to) {
   return { ...samples, total: rows.length, count: rows.length, ...Object.fromEntries(["time_ns", "tid", "weight", "cell"].map((column) => [column, rows.map((i) => samples[column][i])])) };
 }
 
+const profile = bundle.responses["executions/all/profile"];
+const workers = Workers.of(profile, samples, new SampleTable(profile, samples, new Owners(profile)));
+
+// Who worked in a time, as a server answers it.
+function workersIn(parameters) {
+  const [from, to, buckets, tid] = ["from_ns", "to_ns", "buckets", "thread"].map((name) => (parameters.has(name) ? Number(parameters.get(name)) : null));
+  const lane = workers.lane({ from: -Infinity, to: Infinity, tid, pipeline: null }, { from, to }, buckets);
+  return { workers: lane && { threads: lane.threads, working: [...lane.working], waiting: lane.waiting && [...lane.waiting] } };
+}
+
 // A server that has slices of the whole, each sample `times` over, and single samples where somebody asks for a time.
 async function sliceServer(times = 1) {
   const asked = [];
+  const lanes = [];
   const slices = sliced(samples, slice);
   slices.samples = slices.samples.map((count) => count * times);
   const server = await serve({ ...bundle, responses: { ...bundle.responses, "executions/all/samples": slices } }, (path, parameters) => {
+    if (path.endsWith("/timeline")) {
+      lanes.push(Object.fromEntries(parameters));
+      return workersIn(parameters);
+    }
     if (!path.endsWith("/samples") || !parameters.has("from_ns")) return undefined;
     asked.push([Number(parameters.get("from_ns")), Number(parameters.get("to_ns"))]);
     return some(...asked.at(-1));
   });
-  return { ...server, asked };
+  return { ...server, asked, lanes };
 }
 
 test("of a chosen time with few samples the page gets these one by one", async () => {
@@ -53,6 +71,39 @@ test("of a chosen time with few samples the page gets these one by one", async (
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();
   server.close();
+});
+
+test("slices do not say which threads worked: the server does, as far as it can read the samples", async () => {
+  const few = await sliceServer();
+  const page = await open(browser, `${few.url}#/execution/all`);
+  await page.waitForSelector("#card-activity .workers");
+  const { lanes, from_ns, to_ns, buckets } = few.lanes.at(-1);
+  expect(lanes === "all", JSON.stringify(few.lanes.at(-1)));
+  const { working } = workersIn(new URLSearchParams({ from_ns, to_ns, buckets })).workers;
+  const mean = working.reduce((sum, each) => sum + each, 0) / working.length;
+  const label = await text(page, "#card-activity .workers");
+  expect(mean > 0 && label.replaceAll(/\s+/g, "") === `2threadsonaverage${mean.toFixed(1)}work`, `${label}, and ${mean} on average`);
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  few.close();
+
+  const many = await sliceServer(400);
+  const far = await open(browser, `${many.url}#/execution/all`);
+  await far.waitForSelector(".sliced");
+  await far.waitForTimeout(600);
+  expect(many.lanes.length === 0 && (await far.locator("#card-activity .workers").count()) === 0, "a server reads millions of samples for a lane");
+  await far.evaluate((hash) => { location.hash = hash; }, `#/execution/all?left=${10 * slice}&right=${12 * slice}`);
+  await far.waitForSelector("#card-activity .workers");
+  expect(Number(many.lanes.at(-1).to_ns) - Number(many.lanes.at(-1).from_ns) <= 3 * slice, JSON.stringify(many.lanes));
+  await far.close();
+  many.close();
+  const most = await sliceServer(1000);
+  const near = await open(browser, `${most.url}#/execution/all?left=${10 * slice}&right=${12 * slice}`);
+  await near.waitForSelector(".sliced:has-text('are here one by one')");
+  await near.waitForTimeout(600);
+  expect(most.lanes.length === 0, "a server keeps millions of samples for a lane");
+  await near.close();
+  most.close();
 });
 
 test("of a chosen time with too many samples the page keeps whole slices, and says so", async () => {

@@ -1,4 +1,5 @@
 // Names that want to be more than names, and more of everything than is usual.
+import { brushSteps } from "./brush.mjs";
 import { launch, missing, open, writeReport } from "./browser.mjs";
 import { expect, finish, skip, test } from "./check.mjs";
 import { hostile, makeBundle } from "./fixture.mjs";
@@ -44,19 +45,6 @@ test("hostile addresses change nothing but what is chosen", async () => {
   report.remove();
 });
 
-// Milliseconds of each step of choosing another part of the time, from the change to the frame after the next.
-const brushSteps = (page, steps) =>
-  page.evaluate(async (count) => {
-    const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    const out = [];
-    for (let step = 0; step < count; step++) {
-      const begin = performance.now();
-      location.hash = `#/execution/all?tab=memory&from=${(step % 10) * 1e8}&to=${(step % 10) * 1e8 + 5e8}`;
-      await frame();
-      out.push(performance.now() - begin);
-    }
-    return out;
-  }, steps);
 const median = (all) => [...all].sort((x, y) => x - y)[Math.floor(all.length / 2)];
 
 // What passing over as many numbers costs this browser at this moment.

@@ -316,7 +316,7 @@ const drag = async (page, from, to) => {
 
 test("sums over slices of time are brushed in whole slices, and the page says so", async () => {
   const slices = sliced(bundle.responses["executions/all/samples"], 20_000_000);
-  const server = await serve({ ...bundle, responses: { ...bundle.responses, "executions/all/samples": slices } });
+  const server = await serve({ ...bundle, responses: { ...bundle.responses, "executions/all/samples": slices } }, (path) => (path.endsWith("/timeline") ? { workers: null } : undefined));
   const page = await open(browser, `${server.url}#/execution/all?lanes=thread&tid=815`);
   // Single samples of the brushed part take their time, so that the slices stay to be looked at.
   await page.route(/samples\?.*from_ns/, () => undefined);

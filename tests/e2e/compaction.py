@@ -113,6 +113,12 @@ with Daemon(options=("--keep-days", "1")) as daemon:
     work("--query", "tpch-1", repeat=20)
     both = history(daemon, "--fingerprint", fingerprint)
     check(both["executions"] == before["executions"] + 20, "summaries and samples are added up")
+    left = json.loads(daemon.tailor("list", "--json", "--fingerprint", fingerprint))["executions"]
+    newest = next(row["id"] for row in left if row["samples"] > 0)
+    for sides, told in (((newest, side), True), ((side, newest), True), ((newest, newest), False)):
+        done = subprocess.run([BIN / "tailor", "diff", "--json", *sides], env={**os.environ, **daemon.env}, capture_output=True, text=True)
+        check(done.returncode == 0 and ("are deleted, and are left out" in done.stderr) == told,
+              f"an execution beside {'all that are left of its query' if told else 'itself'}: {done.stderr.strip()}")
     daemon.stop(signal.SIGKILL)
     # Its successor finishes what it left behind.
     daemon.start()

@@ -2,6 +2,7 @@
 
 Beside each journal stands what its profile says: the digest of its bytes, and every sample by operator, task,
 engine component and reason. Neither a kernel nor an engine takes part, so a difference is a change in Tailor.
+The machine code of each profile has all samples of its generated code, at instructions that can be read.
 
   recorded_journals.py             compare
   recorded_journals.py --expect    write down what the profiles say now (after an intended change)
@@ -61,6 +62,24 @@ def replayed(journal, folder):
     return said
 
 
+def misplaced(assembly):
+    """Samples of code objects that are at none of their instructions, or at one that nobody could read."""
+    at_instructions = sum(each["samples"] for code in assembly for each in code["instructions"] if each.get("samples") and each["text"])
+    return sum(code["samples"] for code in assembly) - at_instructions
+
+
+def check_machine_code(query, profile, by):
+    assembly = json.loads(run(BIN / "tailor", "annotate", profile, "--json")).get("assembly", [])
+    samples = sum(code["samples"] for code in assembly)
+    most = by["code"] + by.get("kernel_code", 0) + by.get("callchain", 0)
+    check(by["code"] <= samples <= most, f"{query}: its machine code has {samples:g} of {by['code']:g} to {most:g} samples")
+    check(misplaced(assembly) == 0, f"{query}: each of them is at an instruction")
+    # The twin: an instruction that is left out is seen.
+    sampled = next(code for code in assembly if code["samples"] > 0)
+    sampled["instructions"].remove(next(each for each in sampled["instructions"] if each.get("samples")))
+    check(misplaced(assembly) > 0, f"{query}: and one less would be seen")
+
+
 def record(query, folder):
     journal = folder / "recorded"
     run(BIN / "tailor", "record", "-F", "1000", "-o", folder / "live.tailor", "--journal", journal, "--", BIN / "weft",
@@ -87,6 +106,7 @@ def main():
             different = [key for key in wanted if wanted[key] != said.get(key)]
             check(not different, f"{query}: {wanted['all']['samples']:.0f} samples as expected"
                   + "".join(f"; {key} was {wanted[key]}, is {said.get(key)}" for key in different))
+            check_machine_code(query, folder / "profile.tailor", said["by"])
             if query == "figure-9":
                 broken(journal, wanted, folder)
     return 0

@@ -2,7 +2,8 @@
 import array
 import struct
 
-IP, TID, TIME, ADDR, CPU, PERIOD, WEIGHT, DATA_SRC = 1, 2, 4, 8, 1 << 7, 1 << 8, 1 << 14, 1 << 15
+IP, TID, TIME, ADDR, CALLCHAIN, CPU, PERIOD, WEIGHT, DATA_SRC = 1, 2, 4, 8, 1 << 5, 1 << 7, 1 << 8, 1 << 14, 1 << 15
+USER_FRAMES = (1 << 64) - 512  # PERF_CONTEXT_USER: what follows in a chain is of user mode
 FIELDS = IP | TID | TIME | ADDR | CPU | PERIOD | WEIGHT | DATA_SRC  # of the samples of sample()
 USER, KERNEL = 2, 1
 SOFTWARE, CPU_CLOCK = 1, 0
@@ -62,10 +63,11 @@ def write(path, records, **event):
     path.write_bytes(header(FIELDS, len(content), **event) + content)
 
 
-def write_many(path, count, pids=4, addresses=1000, block=1 << 18):
-    """`count` samples of IP, TID, TIME and PERIOD, 40 bytes each, in order; memory is that of a block."""
-    fields = IP | TID | TIME | PERIOD
-    words, begin = 5, 1_000_000
+def write_many(path, count, pids=4, addresses=1000, block=1 << 18, frames=0):
+    """`count` samples of IP, TID, TIME and PERIOD, 40 bytes each, in order; memory is that of a block. With `frames` each has a
+    chain of that many calls too, one for each address: bytes_of_many() says how long it is then."""
+    fields = IP | TID | TIME | PERIOD | (CALLCHAIN if frames else 0)
+    words, begin = bytes_of_many(frames) // 8, 1_000_000
     with open(path, "wb") as file:
         rounds = -(-count // block)
         file.write(header(fields, count * words * 8 + rounds * len(FINISHED_ROUND)))
@@ -73,10 +75,22 @@ def write_many(path, count, pids=4, addresses=1000, block=1 << 18):
             size = min(block, count - first)
             content = bytearray(size * words * 8)
             column = memoryview(content).cast("Q")
-            column[0::words] = memoryview(array.array("Q", [40 << 48 | USER << 32 | 9]) * size)
-            column[1::words] = memoryview(array.array("Q", (0x400000 + (i * 7919 % addresses) * 16 for i in range(size))))
+            # All callers of an address follow from it.
+            called = [i * 7919 % addresses for i in range(size)]
+            column[0::words] = memoryview(array.array("Q", [words * 8 << 48 | USER << 32 | 9]) * size)
+            column[1::words] = memoryview(array.array("Q", (0x400000 + each * 16 for each in called)))
             column[2::words] = memoryview(array.array("Q", ((1000 + i % pids) * 0x100000001 for i in range(size))))
             column[3::words] = memoryview(array.array("Q", range(begin + first * 100, begin + (first + size) * 100, 100)))
             column[4::words] = memoryview(array.array("Q", [1_000_000]) * size)
+            if frames:
+                column[5::words] = memoryview(array.array("Q", [frames + 1]) * size)
+                column[6::words] = memoryview(array.array("Q", [USER_FRAMES]) * size)
+            for depth in range(frames):
+                column[7 + depth :: words] = memoryview(array.array("Q", (0x400000 + (each >> depth) * 16 + depth for each in called)))
             file.write(content)
             file.write(FINISHED_ROUND)
+
+
+def bytes_of_many(frames=0):
+    """Of a sample of write_many()."""
+    return 8 * (5 + (2 + frames if frames else 0))

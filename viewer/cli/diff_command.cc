@@ -97,12 +97,18 @@ Result<store::Summary> sums_of_side(serve::Service& service, const serve::Execut
 Result<std::optional<Compared>> compare_history(const DiffOptions& options) {
   const std::uint64_t now_ns = query::wall_clock_ns();
   const auto a = store_side(options.a, now_ns), b = store_side(options.b, now_ns);
-  if (!a || !b) return std::optional<Compared>();
+  if (!a && !b) return std::optional<Compared>();
   const auto library = open_library(options.view.choice);
   serve::Service service(*library, {});
   const serve::Access all = serve::Access::everything();
-  if (!service.has_gone(*a, all, Stop()) && !service.has_gone(*b, all, Stop()))
+  const bool some_of_a = a && service.has_gone(*a, all, Stop());
+  const bool some_of_b = b && service.has_gone(*b, all, Stop());
+  if (!some_of_a && !some_of_b) return std::optional<Compared>();
+  if (!a || !b) {
+    warn(fmt::format("{}: samples of other executions of it are deleted, and are left out",
+                     some_of_a ? options.a : options.b));
     return std::optional<Compared>();
+  }
   const bool judged = !options.fail_if.empty();
   const auto of_a = sums_of_side(service, *a, options.a, judged);
   if (!of_a) return of_a.error();

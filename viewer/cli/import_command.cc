@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/import.h"
+#include "viewer/cli/import_progress.h"
 #include "viewer/cli/output_option.h"
 #include "viewer/cli/text.h"
 
@@ -172,9 +174,11 @@ int run_import(const ImportOptions& options) {
   }
   const std::uint64_t size = input->bytes;
   const bool live = ::isatty(STDERR_FILENO) != 0;
+  const auto begin = std::chrono::steady_clock::now();
   how.progress = [&](std::uint64_t done) -> Status {
-    if (live && size > 0)
-      fmt::print(stderr, "\rtailor: {} %", std::min<std::uint64_t>(100 * done / size, 100));
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    if (live)
+      fmt::print(stderr, "\rtailor: {:{}}", import_progress(done, size, passed.count()), kProgressWidth);
     return Ok{};
   };
   auto output = store::FileWriter::create(options.output, {.keep_old = options.keep_old});
@@ -182,7 +186,7 @@ int run_import(const ImportOptions& options) {
   query::HitFunctions hits;
   profile::TeeSink both({output->get(), &hits});
   auto imported = importer::import_perf_data(*input->file, both, how);
-  if (live) fmt::print(stderr, "\r{:20}\r", "");  // what follows may be shorter
+  if (live) fmt::print(stderr, "\r{:{}}\r", "", 8 + kProgressWidth);  // what follows may be shorter
   if (!imported) return complain(in_context(options.file + ": ", imported.error()));
   for (const profile::FileNames& names : hits.names({}, query::symbol_cache())) (*output)->on_names(names);
   if (Status finished = (*output)->finish(); !finished) return complain(finished.error());

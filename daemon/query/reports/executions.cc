@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "daemon/query/load/profile_loader.h"
 #include "daemon/query/load/recording_chain.h"
@@ -26,6 +31,65 @@ struct Span {
 };
 using Spans = std::map<store::RecordingNumber, Span>;
 
+// Times in which any of the executions of a recording ran. Add all before the first question.
+class RunTimes {
+ public:
+  void add(const profile::ExecutionRecord& execution) { times_.emplace_back(execution.begin, execution.end); }
+  // Joins what overlaps, so that the last time that begins early enough is the one to look at.
+  void join() {
+    std::ranges::sort(times_);
+    std::vector<Time> joined;
+    for (const Time& time : times_) {
+      if (joined.empty() || time.first > joined.back().second) {
+        joined.push_back(time);
+      } else {
+        joined.back().second = std::max(joined.back().second, time.second);
+      }
+    }
+    times_ = std::move(joined);
+  }
+  bool touch(TimeNs first, TimeNs last) const {
+    const auto next = std::ranges::upper_bound(times_, last, {}, &Time::first);
+    return next != times_.begin() && std::prev(next)->second >= first;
+  }
+
+ private:
+  using Time = std::pair<TimeNs, TimeNs>;
+  std::vector<Time> times_;
+};
+using Segments = std::map<store::RecordingNumber, std::set<std::uint64_t>>;
+
+// The data segments that can hold something of the executions: those of the times in which one of them ran,
+// and each time the next one, which may say that it ended. Runs of a query lie far apart in a big store.
+Result<Segments> segments_of(const store::Catalogue& catalogue, std::span<const store::ExecutionRow> rows) {
+  std::map<store::RecordingNumber, RunTimes> times;
+  for (const store::ExecutionRow& row : rows) times[row.recording].add(row.record);
+  for (auto& [recording, ran] : times) ran.join();
+  const auto all = catalogue.segments();
+  if (!all) return all.error();
+  std::map<store::RecordingNumber, std::vector<store::SegmentRow>> data;
+  for (const store::SegmentRow& row : *all) {
+    if (row.kind == store::FileKind::kDataSegment && times.contains(row.recording))
+      data[row.recording].push_back(row);
+  }
+  Segments chosen;
+  for (const auto& [recording, segments] : data) {
+    bool touched = false;  // the one before
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const store::SegmentRow& row = segments[i];
+      // Of one at work the catalogue knows a part only.
+      const bool unknown = !row.sealed || row.first > row.last;
+      // Between the samples of two, either may tell of an execution.
+      const TimeNs from = i == 0 ? kTimeMin : std::min(row.first, segments[i - 1].last);
+      const TimeNs to = i + 1 == segments.size() ? kTimeMax : std::max(row.last, segments[i + 1].first);
+      const bool touches = unknown || times.at(recording).touch(from, to);
+      if (touches || touched) chosen[recording].insert(row.number);
+      touched = touches;
+    }
+  }
+  return chosen;
+}
+
 Result<LoadedExecutions> load_one(const std::string& directory, const store::Catalogue& catalogue,
                                   std::span<const store::ExecutionRow> rows, const Span& span,
                                   const LoadOptions& options) {
@@ -35,7 +99,14 @@ Result<LoadedExecutions> load_one(const std::string& directory, const store::Cat
   Selection selection;
   for (const store::ExecutionRow& row : rows)
     selection.executions.insert({row.record.process, row.record.handle});
-  auto profile = Profile::load_store(directory, catalogue, rows.front().recording, range);
+  const store::RecordingNumber recording = rows.front().recording;
+  auto segments = segments_of(catalogue, rows);
+  if (!segments) return segments.error();
+  auto profile = Profile::load_from(range, [&](ProfileLoader& loader) {
+    return store::read_store(directory, catalogue, {recording, span.from, span.to, (*segments)[recording]},
+                             loader, loader.read_report(), loader.said_loss(),
+                             asked_after_blocks(loader, options.stop), &loader);
+  });
   if (!profile.ok()) return profile.error();
   return LoadedExecutions{std::move(*profile), std::move(selection)};
 }
@@ -66,14 +137,16 @@ Result<LoadedExecutions> load_several(const std::string& directory, const store:
       ++left_out[chain->left_out.at(row.recording)];
     }
   }
+  auto segments = segments_of(catalogue, rows);
+  if (!segments) return segments.error();
   auto profile = Profile::load_from(range, [&](ProfileLoader& loader) -> Status {
     RecordingChain whole(chain->links, loader);
     for (const ChainLink& link : chain->links) {
       whole.enter(link);
       const Span& span = spans.at(link.number);
-      Status read = store::read_store(directory, catalogue, {link.number, span.from, span.to}, whole,
-                                      loader.read_report(), loader.said_loss(),
-                                      asked_after_blocks(loader, options.stop), &whole);
+      Status read = store::read_store(
+          directory, catalogue, {link.number, span.from, span.to, (*segments)[link.number]}, whole,
+          loader.read_report(), loader.said_loss(), asked_after_blocks(loader, options.stop), &whole);
       if (!read) return read;
     }
     whole.finish();

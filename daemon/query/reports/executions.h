@@ -1,4 +1,4 @@
-// Executions of a store as a profile: no more of the store is read than the time in which they ran.
+// Executions of a store as a profile: no more of the store is read than the times in which they ran.
 #pragma once
 
 #include <cstddef>

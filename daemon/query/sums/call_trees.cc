@@ -10,11 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "daemon/query/sums/own_agent.h"
+
 namespace tailor::query {
 namespace {
-
-// As of process_state.h: what the agent itself does in an engine.
-constexpr std::uint32_t kOwnAgent = 0xFFFF'FFFF;
 
 constexpr std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) {
   return std::uint64_t{first} << 32 | second;

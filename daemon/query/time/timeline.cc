@@ -54,8 +54,8 @@ class Builder {
                                    options_.buckets, std::max<std::size_t>(1, kMaxNumbers / rows)));
     for (const Placed& placed : placed_) add(placed);
     for (TimelineLane& lane : out_.lanes) sort(lane);
-    out_.workers =
-        workers_lane(profile_, selection_, source_, out_.from, out_.to, out_.buckets, options_.keep);
+    out_.workers = workers_lane(profile_, selection_, source_, out_.from, out_.to, out_.buckets,
+                                options_.keep_of_any_time);
     return std::move(out_);
   }
 

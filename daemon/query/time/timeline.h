@@ -22,6 +22,8 @@ struct TimelineOptions {
   OwnedBy by = OwnedBy::kOperator;
   TimeNs from = kTimeMin, to = kTimeMax;         // default: from the first sample or execution to the last
   std::function<bool(const TimedSample&)> keep;  // empty: all
+  // The same for samples of any time: one behind `to` may stand for time before it. For `workers`.
+  std::function<bool(const TimedSample&)> keep_of_any_time;
 };
 
 struct TimelineSeries {

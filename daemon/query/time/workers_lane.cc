@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "daemon/query/sums/own_agent.h"
 #include "daemon/query/time/worked_time.h"
 
 namespace tailor::query {
@@ -130,7 +131,8 @@ std::optional<WorkersLane> workers_lane(const Profile& profile, const Selection&
   const std::optional<std::uint16_t> off_cpu = off_cpu_source(profile, selection);
   for (const TimedSample& sample : profile.samples()) {
     if (!off_cpu) break;
-    const bool waits = sample.key->source == *off_cpu && sample.key->wait != profile::Wait::kRunnable;
+    const bool waits = sample.key->source == *off_cpu && sample.key->wait != profile::Wait::kRunnable &&
+                       sample.key->engine_component != kOwnAgent;
     if (waits && working.knows(sample) && is_chosen(sample)) waiting.add(sample);
   }
   WorkersLane lane;

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
+#include <utility>
 
 #include "daemon/serve/library.h"
+#include "daemon/serve/service.h"
 #include "daemon/serve/views.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
@@ -108,6 +111,47 @@ TEST(FileLibrary, ExecutionsAreChosenByTheCgroupOfTheirProcess) {
   ASSERT_FALSE(nothing);
   EXPECT_NE(nothing.error().message.find("is in a cgroup \"/user.slice\""), std::string::npos)
       << nothing.error().message;
+}
+
+TEST(FileLibrary, OfVeryManySamplesThoseOfATimeAreReadAlone) {
+  const std::string bytes =
+      test::profile_bytes([](profile::ProfileSink& sink) { test::give_profile(sink, 20); });
+  ViewRequest request{{Target::What::kAll}, {}, SamplesView{}};
+  request.filters.source = "cpu-clock";
+  request.filters.from_ns = 100'300'000;
+  request.filters.to_ns = 150'700'000;
+  // The answer, and how many samples were in memory for it.
+  const auto answer = [&](std::uint64_t most_kept) {
+    std::size_t in_memory = 0;
+    const auto load = [&](const std::string&, const query::LoadOptions& options) {
+      store::MemoryInput input(bytes);
+      auto profile = query::Profile::load(input, options);
+      if (profile) in_memory = std::max(in_memory, profile->samples().size());
+      return profile;
+    };
+    const auto library = open_file_library("a.tailor", load, most_kept);
+    Service service(*library, {});
+    auto json = service.answer(request, Access::everything(), Stop());
+    EXPECT_TRUE(json) << (json ? "" : json.error().message);
+    return std::pair(json ? std::move(*json) : Json(), in_memory);
+  };
+  const std::size_t all = 20 * test::kSamplesOfRound;
+  const auto [whole, of_whole] = answer(all);
+  const auto [part, of_part] = answer(all - 1);
+  EXPECT_EQ(of_whole, all);
+  const std::size_t count = whole["count"];
+  EXPECT_GT(count, 0u);
+  EXPECT_EQ(of_part, count);
+  for (const char* column : {"time_ns", "tid", "weight", "total", "count"})
+    EXPECT_EQ(part[column], whole[column]) << column;
+  EXPECT_EQ(part["view"]["weight"], whole["view"]["weight"]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto cell_of = [i](const Json& json) { return json["cells"][json["cell"][i].get<std::size_t>()]; };
+    EXPECT_EQ(cell_of(part), cell_of(whole)) << i;
+  }
+  // What an operator has a part of follows from all of them.
+  request.filters.op = 1;
+  EXPECT_EQ(answer(all - 1).second, all);
 }
 
 TEST(FileLibrary, ExecutionsSayThatTheirProcessHadAnotherRate) {

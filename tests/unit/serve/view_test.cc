@@ -113,6 +113,36 @@ TEST(Timeline, PartsOfTheTimeAddUp) {
             static_cast<double>(whole.whole->samples().size()));
 }
 
+// The edges lie within what samples stand for.
+TEST(Timeline, WhoWorkedInAPartOfTheTimeIsKnownFromSamplesBehindItToo) {
+  const View whole = sample_view();
+  const auto [begin, end] = query::time_span(*whole.whole, whole.selection);
+  const TimeNs from = begin - whole.origin + (end - begin) / 4, each = (end - begin) / 40 + 300'000;
+  Filters all, part;
+  all.from_ns = part.from_ns = from;
+  all.to_ns = from + 10 * each;
+  part.to_ns = from + 5 * each;
+  const auto of_all = timeline_json(sample_view(all), {10, query::Lanes::kAll});
+  const auto of_part = timeline_json(sample_view(part), {5, query::Lanes::kAll});
+  ASSERT_TRUE(of_all && of_part);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double wanted = (*of_all)["workers"]["working"][i];
+    EXPECT_NEAR((*of_part)["workers"]["working"][i].get<double>(), wanted, 1e-6) << i;
+  }
+}
+
+TEST(Filters, OfAThreadAndATimeAreKeptApart) {
+  Filters filters;
+  filters.tid = 4243;
+  filters.to_ns = 1;
+  const View view = sample_view(filters);
+  query::TimedSample late = view.whole->samples().back();
+  EXPECT_FALSE(view.keep(late));
+  EXPECT_TRUE(view.keep_of_any_time(late));
+  late.tid = 4244;
+  EXPECT_FALSE(view.keep_of_any_time(late)) << "of another thread";
+}
+
 void add_self(const Json& node, std::map<std::string, double>& sums, const std::string& owner) {
   const std::string kind = node["kind"];
   const bool owns = kind == "operator" || kind == "component" || kind == "unattributed";

@@ -72,6 +72,23 @@ TEST_F(WorkersLaneTest, SaysHowManyWorkedAndWaited) {
   expect_near(found->waiting, {0, 0, 1, 1});
 }
 
+TEST_F(WorkersLaneTest, TailorsOwnAgentDoesNotWait) {
+  recording();
+  span(kFirst, 0, 10);
+  for (const std::uint32_t component : {0xFFFF'FFFF, 7u}) {
+    profile::SampleRecord wait = test::component_sample(test::kSampleStart + 30 * kMs, component);
+    wait.tid = kFirst;
+    wait.weight = 10'000'000;
+    wait.time += component == 7 ? 0 : 10 * kMs;
+    wait.source = kOffCpu;
+    wait.wait = profile::Wait::kLock;
+    loader_.on_samples({&wait, 1});
+  }
+  const auto found = lane(40);
+  ASSERT_TRUE(found);
+  expect_near(found->waiting, {0, 0, 1, 0});
+}
+
 // A period that the kernel made too long, and times outside of what is shown.
 TEST_F(WorkersLaneTest, AThreadCountsOnceAtAMoment) {
   recording();
@@ -133,6 +150,29 @@ TEST_F(WorkersLaneTest, TimelinesHaveIt) {
   ASSERT_TRUE(line->workers);
   EXPECT_EQ(line->workers->threads, 2u);
   expect_near(line->workers->working, {2, 0});
+}
+
+TEST_F(WorkersLaneTest, ASampleBehindATimelineStandsForTimeInIt) {
+  recording();
+  span(kFirst, 0, 30);
+  span(kSecond, 0, 10);
+  const Profile profile = loader_.finish();
+  TimelineOptions options;
+  options.buckets = 2;
+  options.from = test::kSampleStart;
+  options.to = test::kSampleStart + 20 * kMs;
+  options.keep = [to = options.to](const TimedSample& sample) { return sample.time < to; };
+  const auto line = timeline(profile, {}, options);
+  ASSERT_TRUE(line && line->workers);
+  EXPECT_EQ(line->samples, 1);
+  EXPECT_EQ(line->workers->threads, 2u);
+  expect_near(line->workers->working, {2, 1});
+  // The twin: without such samples a thread that works seems to rest.
+  options.keep_of_any_time = options.keep;
+  const auto without = timeline(profile, {}, options);
+  ASSERT_TRUE(without && without->workers);
+  EXPECT_EQ(without->workers->threads, 1u);
+  expect_near(without->workers->working, {1, 0});
 }
 
 }  // namespace

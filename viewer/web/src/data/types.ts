@@ -423,6 +423,11 @@ export interface Threads {
   threads: ThreadRow[];
 }
 
+// What of it the page reads.
+export interface Timeline {
+  workers: { threads: number; working: number[]; waiting: number[] | null } | null;
+}
+
 export interface Iterations {
   loops: {
     execution: string;

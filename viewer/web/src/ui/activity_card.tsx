@@ -1,6 +1,7 @@
 // Operator activity over time (the paper's Figures 7 and 11): all of it stacked, and a lane for each operator,
 // pipeline or thread below. Dragging chooses a part of the time, and everything else on the page follows.
 import { useMemo, useState } from "preact/hooks";
+import type { Access } from "../data/access.ts";
 import type { Profile } from "../data/types.ts";
 import { Canvas, hatch, type Pen } from "../draw/canvas.tsx";
 import { type Palette, palette } from "../draw/colors.ts";
@@ -12,6 +13,7 @@ import { change, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { type Lane, type LaneBy, laneOfRow, lanesOf } from "./lanes.ts";
 import { isPlanless, type PageView } from "./page_view.ts";
+import { useWorkersOfSlices } from "./part_views.ts";
 import { Card, Choice, DataTable, shareColumns, Swatch, Tip } from "./parts.tsx";
 import { axisHeight, brushKey, drawAxis, drawBrush, drawMarks, type Hover, hoverIn, timeHandlers, zoomBy } from "./time_axis.ts";
 import { showAll, useTimeKeys } from "./time_keys.ts";
@@ -31,7 +33,7 @@ export function laneKinds(profile: Profile, table: SampleTable | null): { kinds:
   return { kinds, by: kinds.find(([kind]) => kind === route.value.state["lanes"])?.[0] ?? kinds[0]?.[0] ?? "operator" };
 }
 
-export function ActivityCard({ view }: { view: PageView }) {
+export function ActivityCard({ access, path, view }: { access: Access; path: string; view: PageView }) {
   useTimeKeys(view);
   const [pointer, setPointer] = useState<Hover | null>(null);
   const sight = view.sight ?? { from: 0, to: 1 };
@@ -59,11 +61,11 @@ export function ActivityCard({ view }: { view: PageView }) {
     if (view.unit === "ns_on_cpu") noMoreThan(sums, (view.profile.recording?.cpus ?? 0) * ((domain.to - domain.from) / buckets));
     return sums;
   }, [table, laneOf, domain, buckets, view.filter.tid, view.filter.pipeline]);
+  const workersOfSamples = useMemo(() => view.base.workers?.lane(view.filter, domain, buckets) ?? null, [view.base, domain, buckets, view.filter.tid, view.filter.pipeline]);
+  const workersOfSlices = useWorkersOfSlices(access, path, view, domain, buckets);
+  const allWorkers = workersOfSamples ?? workersOfSlices;
   // Of one thread the lanes say it.
-  const workers = useMemo(() => {
-    const lane = view.base.workers?.lane(view.filter, domain, buckets) ?? null;
-    return lane && lane.threads > 1 ? lane : null;
-  }, [view.base, domain, buckets, view.filter.tid, view.filter.pipeline]);
+  const workers = allWorkers && allWorkers.threads > 1 ? allWorkers : null;
 
   if (!table || !view.time) return null;
   const time = view.time;

@@ -149,7 +149,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           <PlanCard view={view} elapsed={hasElapsed ? { wanted: wantsElapsed, answer: elapsed } : null} />
         </div>
         <div class="right">
-          <ActivityCard view={view} />
+          <ActivityCard access={access} path={path} view={view} />
           <RangeCard view={view} />
           <MarksCard view={view} />
           {row.value && <HoldersCard access={access} row={row.value} />}

@@ -1,13 +1,20 @@
 // Views of the chosen part, where a server can be asked for them.
+import { useMemo } from "preact/hooks";
 import type { Access, Parameters } from "../data/access.ts";
-import type { Flame, Listing, Memory, Profile, Threads } from "../data/types.ts";
+import type { Flame, Listing, Memory, Profile, Threads, Timeline } from "../data/types.ts";
 import { planOfPipeline } from "../model/owners.ts";
 import { hull, type Range } from "../model/sight.ts";
 import { mostMarks } from "../model/waits.ts";
+import type { WorkersLane } from "../model/workers.ts";
 import { type Loaded, useLoad, useSettled } from "./load.ts";
 import type { PageView } from "./page_view.ts";
+import { mostSamples } from "./part_samples.ts";
 
 const patience = 250; // ms without a change, while somebody drags
+// Samples of a view that a server reads one by one for a lane of all of it, and for one of a time with few of them. Of more it
+// would take too much memory.
+const mostForLane = 500_000;
+const mostForPart = 2_000_000;
 
 // Null: there is nothing to ask for.
 function useOfPart<T>(access: Access, path: string, parameters: Parameters | null): Loaded<T> | null {
@@ -56,6 +63,17 @@ export function useElapsedFlame(access: Access, path: string, view: PageView, wa
 export function useMemoryOfPart(access: Access, path: string, view: PageView | null, wanted: boolean): Loaded<Memory> | null {
   const ask = wanted && view?.isPart && !access.isFile ? view : null;
   return useOfPart(access, `${path}/memory`, ask && { ...parametersOf(ask), points: 1000000 });
+}
+
+// Who worked at each moment of a time, in equal parts, where the page has sums over slices that do not say it.
+export function useWorkersOfSlices(access: Access, path: string, view: PageView, { from, to }: Range, buckets: number): WorkersLane | null {
+  const table = view.base.table;
+  const isKnown = !!table?.slice && !access.isFile && view.unit === "ns_on_cpu" && !view.profile.recording?.aggregated_ns;
+  const all = isKnown ? table.samplesWithin(-Infinity, Infinity) : 0;
+  const few = isKnown && (all <= mostForLane || (all <= mostForPart && table.samplesWithin(from, to) <= mostSamples));
+  const time = { from_ns: Math.floor(from), to_ns: Math.ceil(to) };
+  const workers = useOfPart<Timeline>(access, `${path}/timeline`, few ? { ...parametersOf(view), ...time, lanes: "all", buckets } : null)?.value?.workers;
+  return useMemo(() => (workers ? { threads: workers.threads, working: Float64Array.from(workers.working), waiting: workers.waiting && Float64Array.from(workers.waiting) } : null), [workers]);
 }
 
 const clamped = (range: Range, time: Range): Range => ({ from: Math.max(range.from, time.from), to: Math.min(range.to, time.to) });
