@@ -33,7 +33,7 @@ missing_packages() {
 
 # Debian starts the services of some packages when it installs them. The tests run servers of their own, so these stay
 # off while apt-get works. Where the host has a policy for services, that one counts.
-SERVICES='postgresql prometheus'
+SERVICES='postgresql prometheus pgbouncer'
 SERVICE_POLICY=/usr/sbin/policy-rc.d
 SERVICE_POLICY_MARK='Tailor: ./dev installs packages; remove this file if no ./dev runs'
 
@@ -95,9 +95,9 @@ need() {
     { tail -n 5 "$CACHE/apt.log" >&2; die 1 "apt-get install failed: see $CACHE/apt.log"; }
   INSTALLED=yes
   case " ${missing[*]} " in
-    *' postgresql'* | *' prometheus '*)
-      say "The services postgresql and prometheus were not started. Debian starts them at the next boot;" \
-        "\`systemctl disable postgresql prometheus\` prevents this, and the tests do not need them." ;;
+    *' postgresql'* | *' prometheus '* | *' pgbouncer '*)
+      say "The services $SERVICES were not started. Those that were installed start at the next boot;" \
+        "\`systemctl disable NAME\` prevents this, and the tests do not need them." ;;
   esac
 }
 

@@ -9,12 +9,14 @@
 #include "access/parallel.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "postmaster/bgworker.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
 
 #include "phases.h"
 #include "settings.h"
 #include "slot.h"
+#include "utf8.h"
 #include "waits.h"
 
 /* Cycles of the TSC between two pumps: some tens of milliseconds. */
@@ -46,12 +48,18 @@ static int declare_code(struct dl_phdr_info* object, size_t size, void* session)
   return 0;
 }
 
+/* As pg_stat_activity shows it. The server calls all background workers the same. */
+static const char* type_of_process(void) {
+  bool has_type = MyBackendType == B_BG_WORKER && MyBgworkerEntry && MyBgworkerEntry->bgw_type[0] != '\0';
+  return has_type ? tailor_shared_utf8(MyBgworkerEntry->bgw_type) : GetBackendTypeDesc(MyBackendType);
+}
+
 /* What this process does where nothing better is known. */
 static const char* rest_of_process(void) {
   if (IsParallelWorker()) return "parallel worker: its start, its end and all outside of nodes";
   if (MyBackendType == B_BACKEND) return SESSION_COMPONENT;
   /* Those that have transactions come here, too: autovacuum, replication, other extensions. */
-  return psprintf("%s: all outside of statements", GetBackendTypeDesc(MyBackendType));
+  return psprintf("%s: all outside of statements", type_of_process());
 }
 
 static void declare_components(void) {

@@ -163,25 +163,30 @@ END;
 COMMENT ON FUNCTION tailor_last_cost() IS
   'The plan of the statement that this session ran before this one, with the CPU time and the waits of each node';
 
+-- A statement that only waited has no node with samples, so waits are not looked for in plans.
 CREATE FUNCTION tailor_tables(since interval DEFAULT '1 hour')
-RETURNS TABLE (schemaname text, relname text, indexrelname text, share float8, samples float8, cpu_ms float8)
+RETURNS TABLE (schemaname text, relname text, indexrelname text, share float8, samples float8, cpu_ms float8, wait_ms float8)
 LANGUAGE SQL VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-  SELECT v.said ->> 'schema', v.said ->> 'table', v.said ->> 'index', sum((o ->> 'weight')::float8) / nullif(a.weight, 0),
-         sum((o ->> 'samples')::float8), CASE WHEN a.is_all_time THEN sum((o ->> 'weight')::float8) / 1e6 END
-  FROM (SELECT answer -> 'plans' AS plans, (answer ->> 'weight')::float8 AS weight,
-               answer -> 'source' ->> 'unit' = 'ns_on_cpu' AND answer -> 'view' -> 'runs' ->> 'left_out' = '0' AS is_all_time
+  SELECT v.said ->> 'schema', v.said ->> 'table', v.said ->> 'index', sum(n.weight) / nullif(a.weight, 0), sum(n.samples),
+         CASE WHEN a.is_all AND a.is_cpu_time THEN sum(n.weight) / 1e6 END, CASE WHEN a.is_all AND a.has_waits THEN sum(n.wait_ns) / 1e6 END
+  FROM (SELECT answer -> 'plans' AS plans, answer -> 'off_cpu' -> 'rows' AS waits, (answer ->> 'weight')::float8 AS weight,
+               answer -> 'source' ->> 'unit' = 'ns_on_cpu' AS is_cpu_time, answer ? 'off_cpu' AS has_waits,
+               answer -> 'view' -> 'runs' ->> 'left_out' = '0' AS is_all
         FROM (SELECT tailor_answer('tables', '', extract(epoch FROM since)::bigint, 1)::jsonb AS answer) x) a,
-       jsonb_array_elements(a.plans) p,
-       jsonb_array_elements(p -> 'operators') o,
-       LATERAL (SELECT jsonb_object_agg(x ->> 'key', x ->> 'value') AS said FROM jsonb_array_elements(o -> 'attributes') x
+       LATERAL (SELECT o -> 'attributes' AS attributes, (o ->> 'weight')::float8 AS weight, (o ->> 'samples')::float8 AS samples,
+                       0::float8 AS wait_ns
+                FROM jsonb_array_elements(a.plans) p, jsonb_array_elements(p -> 'operators') o
+                UNION ALL
+                SELECT r -> 'attributes', 0::float8, 0::float8, (r ->> 'ns')::float8 FROM jsonb_array_elements(a.waits) r) n,
+       LATERAL (SELECT jsonb_object_agg(x ->> 'key', x ->> 'value') AS said FROM jsonb_array_elements(n.attributes) x
                 WHERE x ->> 'key' IN ('schema', 'table', 'index')) v
   WHERE v.said ? 'table'
-  GROUP BY v.said ->> 'schema', v.said ->> 'table', v.said ->> 'index', a.weight, a.is_all_time
-  ORDER BY 4 DESC;
+  GROUP BY v.said ->> 'schema', v.said ->> 'table', v.said ->> 'index', a.weight, a.is_all, a.is_cpu_time, a.has_waits
+  ORDER BY 4 DESC, 7 DESC;
 END;
 COMMENT ON FUNCTION tailor_tables(interval) IS
-  'The CPU time of nodes and commands that work on tables of this database, by table and index, over all statements';
+  'The CPU time and the waits of nodes and commands that work on tables of this database, by table and index, over all statements';
 
 -- The same for programs that read tables.
 CREATE VIEW tailor_top_hour AS SELECT * FROM tailor_top('1 hour', 100);

@@ -26,12 +26,15 @@ TABLES = {
 }
 
 
+def generator():
+    return os.environ.get("WEFT_TPCHGEN", str(ROOT / ".dev/cache/venv/bin/tpchgen-cli"))
+
+
 def load(server, scale_factor):
     """Makes the tables. The server's user reads the generated files."""
-    generator = os.environ.get("WEFT_TPCHGEN", str(ROOT / ".dev/cache/venv/bin/tpchgen-cli"))
     with tempfile.TemporaryDirectory(prefix="tailor-tpch-") as folder:
         os.chmod(folder, 0o755)
-        subprocess.run([generator, "csv", "-s", str(scale_factor), "--output-dir", folder], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([generator(), "csv", "-s", str(scale_factor), "--output-dir", folder], check=True, stdout=subprocess.DEVNULL)
         for name, (columns, indexes) in TABLES.items():
             path = pathlib.Path(folder) / f"{name}.csv"
             os.chmod(path, 0o644)

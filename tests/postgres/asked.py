@@ -123,6 +123,10 @@ def reads_waits(rows):
 
 
 def reads_tables(answerer, rows):
+    def waits(ns, **said):
+        # Of a plan that is not in the answer: plans of one tree have the number of the first.
+        return {"plan": 9, "operator": 3, "ns": ns, "attributes": [{"key": key, "value": value} for key, value in said.items()]}
+
     def node(weight, **said):
         return {"id": 1, "name": "n", "depth": 0, "weight": weight, "samples": weight / 1e6, "attributes": [{"key": key, "value": value} for key, value in said.items()]}
     plans = [{"operators": [node(2e6, schema="s", table="t"), node(1e6, schema="s", table="t", index="t_a"), node(4e6)]},
@@ -130,12 +134,17 @@ def reads_tables(answerer, rows):
     question = "select * from tailor_tables('1 minute')"
     answer = {"plans": plans, "source": SOURCE, "weight": 1e7, "view": {"runs": {"left_out": 0}}}
     read = rows(answer, question)
-    expected = ["s|t||0.3|3|3", "s|t|t_a|0.1|1|1", "other|t||0.05|0.5|0.5", "|t||0.025|0.25|0.25"]
+    expected = ["s|t||0.3|3|3|", "s|t|t_a|0.1|1|1|", "other|t||0.05|0.5|0.5|", "|t||0.025|0.25|0.25|"]
     check(read == expected, f"tailor_tables has a row for each schema: {read}")
     check(" /api/v1/executions/all/profile?since=-60s&process_name=PostgreSQL&label=database=postgres HTTP" in answerer.asked[-1], answerer.asked[-1])
-    for other in ({**answer, "view": {"runs": {"left_out": 1}}}, {**answer, "source": {"unit": "events"}}):
-        read = rows(other, "select count(*), count(cpu_ms) from tailor_tables()")
-        check(read == ["4|0"], f"what is not all of the time is no time: {read}")
+    waited = {**answer, "off_cpu": {"rows": [waits(4e6, schema="s", table="t"), waits(1e6, schema="s", table="t"),
+                                             waits(3e6, schema="s", table="never_ran"), {"plan": 0, "operator": 0, "ns": 9e6}]}}
+    read = rows(waited, question)
+    expected = ["s|t||0.3|3|3|5", "s|t|t_a|0.1|1|1|0", "other|t||0.05|0.5|0.5|0", "|t||0.025|0.25|0.25|0", "s|never_ran||0|0|0|3"]
+    check(read == expected, f"waits belong to the table that their row names: {read}")
+    for other, known in (({**waited, "view": {"runs": {"left_out": 1}}}, "5|0|0"), ({**waited, "source": {"unit": "events"}}, "5|0|5")):
+        read = rows(other, "select count(*), count(cpu_ms), count(wait_ms) from tailor_tables()")
+        check(read == [known], f"what is not all of the time is no time: {read}")
 
 
 def refuses_others(answerer, server):

@@ -18,6 +18,7 @@ create table wide ({', '.join(f'c{number} int' for number in range(COLUMNS))});
 create view v0 as select * from wide;
 {''.join(f'create view v{number + 1} as select * from v{number};' for number in range(VIEWS))}
 create table narrow as select i as a from generate_series(1, 20000) i;
+create table numbers as select i as a from generate_series(1, 200000) i;
 create table texts as select md5(i::text) as a from generate_series(1, 200000) i;
 analyze;
 """
@@ -31,6 +32,9 @@ CASES = [
     ("rewrite", 0.1, f"prepare p as select count(*) from v{VIEWS}; deallocate p"),
     ("result rows", 0.3, f"\\o /dev/null\nselect {', '.join(['a'] * 50)} from narrow;\n\\o\nselect 1"),
     ("send", 0.1, "\\o /dev/null\nselect repeat('x', 100000) from generate_series(1, 1000);\n\\o\nselect 1"),
+    # Numbers that are in order are sorted at once.
+    ("CREATE INDEX: scan", 0.05, "create index made on numbers (a); drop index made"),
+    ("CREATE INDEX: fill", 0.03, "create index made on numbers (a); drop index made"),
     ("CREATE INDEX or CLUSTER: sort", 0.2, "create index made on texts (a); drop index made"),
     ("CREATE INDEX: validate", 0.02, "create index concurrently made on texts (a); drop index made"),
 ]

@@ -4,9 +4,11 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "daemon/query/json/accounting_json.h"
 #include "daemon/query/json/json_parts.h"
+#include "daemon/query/load/attributes.h"
 #include "daemon/query/reports/function_report.h"
 #include "daemon/query/reports/stack_rules.h"
 #include "daemon/query/sums/keys.h"
@@ -49,6 +51,19 @@ Json waits_json(const WaitRow& row) {
 Json events_json(const WaitRow& row) {
   Json out = Json::object();
   for (const auto& [event, ns] : row.ns_of_event) out[event] = ns;
+  return out;
+}
+
+// What the operator of a wait works on, which does not change from one execution to the next.
+Json attributes_json(const Profile& profile, const WaitRow& row) {
+  Json out = Json::array();
+  const PlanModel* plan = profile.plan(row.process, row.plan);
+  const v1::Component* component = plan == nullptr ? nullptr : plan->component(0, row.operator_id);
+  if (component == nullptr) return out;
+  for (const v1::Attribute& attribute : component->attributes()) {
+    if (!is_figure(attribute.key()))
+      out.push_back({{"key", attribute.key()}, {"value", attribute_text(attribute)}});
+  }
   return out;
 }
 
@@ -209,14 +224,17 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
                                    {"by_event", events_json(report.off_cpu->total)},
                                    {"rows", Json::array()}};
     for (const WaitRow& row : report.off_cpu->rows) {
-      lane["rows"].push_back({{"process", process_json(row.process)},
-                              {"plan", row.plan},
-                              {"operator", row.operator_id},
-                              {"name", row.name},
-                              {"waits", row.waits},
-                              {"ns", row.ns},
-                              {"by_wait", waits_json(row)},
-                              {"by_event", events_json(row)}});
+      Json waited = {{"process", process_json(row.process)},
+                     {"plan", row.plan},
+                     {"operator", row.operator_id},
+                     {"name", row.name},
+                     {"waits", row.waits},
+                     {"ns", row.ns},
+                     {"by_wait", waits_json(row)},
+                     {"by_event", events_json(row)}};
+      if (Json attributes = attributes_json(profile, row); !attributes.empty())
+        waited["attributes"] = std::move(attributes);
+      lane["rows"].push_back(std::move(waited));
     }
   }
   const Evidence::Window& windows = report.evidence.windows;

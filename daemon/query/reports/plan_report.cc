@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "daemon/query/load/attributes.h"
 #include "daemon/query/reports/no_such.h"
 #include "daemon/query/reports/row_skews.h"
 #include "daemon/query/reports/row_spreads.h"
@@ -153,11 +154,6 @@ Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t so
   // Time beside a plan's own is no plan.
   std::erase_if(sums.plans, [](const auto& plan) { return plan.second.own.samples == 0; });
   return sums;
-}
-
-std::string attribute_text(const v1::Attribute& attribute) {
-  if (attribute.value_case() == v1::Attribute::kNumber) return fmt::format("{:.12g}", attribute.number());
-  return attribute.text();
 }
 
 ComponentRow component_row(const PlanModel& model, LevelIndex level, ComponentId id, const Share95& cost) {

@@ -5,17 +5,12 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
+
+#include "daemon/query/load/attributes.h"
 
 namespace tailor::query {
 namespace {
-
-// Estimates and counts differ from one execution to the next.
-bool is_figure(std::string_view key) {
-  return key == "cost" || key == "loops" || key == "wrappers" || key.starts_with("estimated") ||
-         key.starts_with("actual_") || key.starts_with("pages_");
-}
 
 // What an operator is, whatever its number: its name, kind and attributes without figures.
 std::string identity(const OperatorRow& row) {

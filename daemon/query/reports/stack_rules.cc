@@ -33,7 +33,7 @@ Status read_patterns(const toml::array& list, std::size_t& patterns, std::vector
 Status read_rule(const toml::node& node, StackRule::Kind kind, std::size_t& patterns, StackRules& out) {
   const toml::table* table = node.as_table();
   if (table == nullptr) return wrong(node, "a rule is a table: [[operator]] or [[phase]]");
-  StackRule rule{kind, {}, {}, {}};
+  StackRule rule{kind, {}, {}, {}, {}};
   std::vector<std::string> setters;
   for (const auto& [key, value] : *table) {
     Status read = Ok{};
@@ -45,10 +45,13 @@ Status read_rule(const toml::node& node, StackRule::Kind kind, std::size_t& patt
       read = read_patterns(*value.as_array(), patterns, setters);
     } else if (key == "part_of" && value.is_array() && kind == StackRule::Kind::kOperator) {
       read = read_patterns(*value.as_array(), patterns, rule.part_of);
+    } else if (key == "inside" && value.is_array() && kind == StackRule::Kind::kPhase) {
+      read = read_patterns(*value.as_array(), patterns, rule.inside);
     } else {
       read = wrong(value,
                    fmt::format("\"{}\": a rule has a name (text), functions and set_by (lists of patterns), "
-                               "and of an operator part_of (a list of operators)",
+                               "and of an operator part_of (a list of operators), of a phase inside (a list "
+                               "of phases)",
                                std::string_view(key.str())));
     }
     if (!read) return read.error();
@@ -71,20 +74,54 @@ Status read_rules(const toml::node& node, StackRule::Kind kind, std::size_t& pat
   return Ok{};
 }
 
-// What a rule is a part of must be an operator of the file: a name that nothing has would never count.
+bool has_rule(const StackRules& rules, StackRule::Kind kind, std::string_view name) {
+  return std::ranges::any_of(rules.rules,
+                             [&](const StackRule& rule) { return rule.kind == kind && rule.name == name; });
+}
+
+// What a rule is a part of, or inside of, must be in the file: a name that nothing has would never count.
 Status check_parts(const StackRules& rules) {
   for (const StackRule& rule : rules.rules) {
     for (const std::string& whole : rule.part_of) {
-      const bool known = std::ranges::any_of(rules.rules, [&](const StackRule& other) {
-        return other.kind == StackRule::Kind::kOperator && other.name == whole;
-      });
-      if (!known)
+      if (!has_rule(rules, StackRule::Kind::kOperator, whole))
         return invalid(
             fmt::format("\"{}\" is part_of \"{}\", which is no operator of this file", rule.name, whole));
+    }
+    for (const std::string& around : rule.inside) {
+      if (!has_rule(rules, StackRule::Kind::kPhase, around))
+        return invalid(
+            fmt::format("\"{}\" is inside \"{}\", which is no phase of this file", rule.name, around));
     }
   }
   return Ok{};
 }
+
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// The phase of a stack, whose rules of phases are met from the innermost function on.
+class InnermostPhase {
+ public:
+  explicit InnermostPhase(const StackRules& rules) : rules_(rules) {}
+
+  void meet(std::size_t rule) {
+    if (found_ || rule == waits_) return;
+    const StackRule& of = rules_.rules[rule];
+    if (waits_ && is_among(rules_.rules[*waits_].inside, of.name)) {
+      found_ = waits_;
+    } else if (of.inside.empty()) {
+      found_ = rule;
+    } else {
+      waits_ = rule;
+    }
+  }
+  std::optional<std::size_t> found() const { return found_; }
+
+ private:
+  const StackRules& rules_;
+  std::optional<std::size_t> found_, waits_;  // waits: for the phase that it must be inside of
+};
 
 Status read_objects(const toml::node& node, std::vector<std::string>& out) {
   const toml::array* all = node.as_array();
@@ -161,24 +198,24 @@ bool StacksByRule::touches_engine(const std::vector<std::uint32_t>& stack) const
 }
 
 std::optional<std::size_t> StacksByRule::rule_of(const std::vector<std::uint32_t>& stack) const {
-  std::optional<std::size_t> phase, part;
+  InnermostPhase phase(rules_);
+  std::optional<std::size_t> part;
   for (std::uint32_t function : stack) {
     const std::optional<std::size_t> rule = rule_of_[function];
     if (!rule || rule == part) continue;
     const StackRule& of = rules_.rules[*rule];
     if (of.kind == StackRule::Kind::kPhase) {
-      if (!phase) phase = rule;
+      phase.meet(*rule);
     } else if (part) {
       // It belongs to the operator that calls it next, or to none.
-      const std::vector<std::string>& wholes = rules_.rules[*part].part_of;
-      return std::ranges::find(wholes, of.name) != wholes.end() ? rule : part;
+      return is_among(rules_.rules[*part].part_of, of.name) ? rule : part;
     } else if (of.part_of.empty()) {
       return rule;
     } else {
       part = rule;
     }
   }
-  return part ? part : phase;
+  return part ? part : phase.found();
 }
 
 Result<RuleReport> rule_report(const Profile& profile, const Selection& selection, const StackRules& rules) {

@@ -22,6 +22,8 @@ struct StackRule {
   std::vector<std::string> functions;  // patterns of readable names (name_pattern.h)
   // Of an operator: names of operators that call it for themselves. Then its time is theirs.
   std::vector<std::string> part_of;
+  // Of a phase: it counts only if the next phase further out is one of these. None: it always counts.
+  std::vector<std::string> inside;
 };
 
 struct StackRules {
@@ -69,7 +71,8 @@ struct RuleReport {
 
 // Each sample that has a frame in a library of the engine belongs to the operator of the innermost function
 // that an operator's rule fits, or to the next operator further out if the innermost is a part of that one;
-// without one, to the phase of the innermost function that a phase's rule fits;
+// without one, to the phase of the innermost function that a phase's rule fits, if that one is inside of the
+// phase that its rule asks for;
 // else it is unexplained. `profile` must have been loaded with LoadOptions::functions. Fails as
 // plan_report().
 Result<RuleReport> rule_report(const Profile& profile, const Selection& selection, const StackRules& rules);

@@ -99,6 +99,30 @@ void give_two_events(profile::ProfileSink& sink) {
   sink.on_samples(samples);
 }
 
+// IR 1 is of the scan of orders, whose estimate of rows is of its plan.
+TEST_F(PlanReportJson, WaitsSayWhatTheirOperatorWorksOn) {
+  const Json json = json_for(test::make_profile([](profile::ProfileSink& sink) {
+    test::give_context(sink);
+    profile::RecordingInfo info;
+    info.sources = {{0, "cpu-clock", profile::Unit::kNsOnCpu, 100, false},
+                    {1, "off-cpu", profile::Unit::kNsOffCpu, 1, false}};
+    sink.on_recording(info);
+    const TimeNs t = test::kSampleStart;
+    std::vector<profile::SampleRecord> samples = {test::ir_sample(t, 1), test::ir_sample(t + 1, 1),
+                                                  test::component_sample(t + 2, 1)};
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+      samples[i].source = 1;
+      samples[i].wait = profile::Wait::kLock;
+      samples[i].weight = 100 * i;
+    }
+    sink.on_samples(samples);
+  }));
+  const Json& rows = json["off_cpu"]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_FALSE(rows[0].contains("attributes")) << "it is of no operator: " << rows[0];
+  EXPECT_EQ(rows[1]["attributes"], Json::array({{{"key", "table"}, {"value", "orders"}}})) << rows[1];
+}
+
 TEST(FunctionReportJson, EachRowNamesItsEvent) {
   LoadOptions options;
   options.functions = true;

@@ -269,6 +269,37 @@ TEST_F(FunctionReportTest, APartBelongsToTheOperatorThatCallsIt) {
   EXPECT_EQ(shares(with_join), (std::map<std::string, double>{{"Window", 0.1}, {"Sort", 0.9}}));
 }
 
+// Adding to a page is a phase of a build, and of nothing else that adds to one.
+TEST_F(FunctionReportTest, APhaseCountsInsideOfAnother) {
+  add_function("engine::Page::add", 0x6000);
+  add_function("engine::Build::run", 0x7000);
+  add_function("engine::Load::run", 0x8000);
+  add_function("engine::Build::read", 0x9000);
+  for (int i = 0; i < 4; ++i) sample({0x3010, 0x6010, 0x6020, 0x4010, 0x7010, 0x8010});  // of the build
+  for (int i = 0; i < 2; ++i) sample({0x6010, 0x8010, 0x7010});  // of what the build calls
+  sample({0x6010, 0x9010, 0x7010});                              // of its reading
+  sample({0x6010});                                              // nobody knows
+  sample({0x9010, 0x8010});
+  sample({0x7020});
+  const auto shares = [profile = loader.finish()](const std::string& text) {
+    std::map<std::string, double> out;
+    const auto rules = StackRules::parse(text);
+    EXPECT_TRUE(rules.ok()) << rules.error().message;
+    const auto report = rule_report(profile, {}, *rules);
+    EXPECT_TRUE(report.ok());
+    for (const NamedRow& row : report->phases) out[row.name] = row.cost.share;
+    return out;
+  };
+  const std::string build =
+      "[[phase]]\nname = \"Load\"\nfunctions = [\"engine::Load::*\"]\n"
+      "[[phase]]\nname = \"Read\"\nfunctions = [\"engine::Build::read\"]\ninside = [\"Build\"]\n"
+      "[[phase]]\nname = \"Build\"\nfunctions = [\"engine::Build::*\"]\n"
+      "[[phase]]\nname = \"Fill\"\nfunctions = [\"engine::Page::*\"]\n";
+  EXPECT_EQ(shares(build + "inside = [\"Build\"]\n"),
+            (std::map<std::string, double>{{"Fill", 0.4}, {"Load", 0.3}, {"Read", 0.1}, {"Build", 0.1}}));
+  EXPECT_EQ(shares(build), (std::map<std::string, double>{{"Fill", 0.8}, {"Load", 0.1}, {"Build", 0.1}}));
+}
+
 StackRules two_rules() {
   auto rules = StackRules::parse(
       "engine = \"test\"\n[[operator]]\nname = \"Join\"\nfunctions = [\"engine::Hash::*\"]\n"
@@ -422,6 +453,12 @@ TEST(StackRules, AFileThatIsWrongSaysWhere) {
   EXPECT_NE(problem((sort + "part_of = [7]\n").c_str()).find("line 4"), std::string::npos);
   EXPECT_NE(problem("[[phase]]\nname = \"a\"\nfunctions = [\"f\"]\npart_of = [\"a\"]\n").find("line 4"),
             std::string::npos);
+  const std::string phase = "[[phase]]\nname = \"a\"\nfunctions = [\"f\"]\n";
+  EXPECT_EQ(problem((phase + "inside = [\"b\"]\n[[phase]]\nname = \"b\"\nfunctions = [\"g\"]\n").c_str()),
+            "");
+  EXPECT_NE(problem((phase + "inside = [\"b\"]\n").c_str()).find("no phase"), std::string::npos);
+  EXPECT_NE(problem((phase + "inside = [7]\n").c_str()).find("line 4"), std::string::npos);
+  EXPECT_NE(problem((sort + "inside = [\"a\"]\n").c_str()).find("line 4"), std::string::npos);
   EXPECT_NE(problem("[[operator]\n").find("line"), std::string::npos);
 }
 
