@@ -1,6 +1,7 @@
 """tailord is killed again and again under a running engine: each time at most the last second is lost, nothing is counted
-twice, and what ran then has ended. A second agent has an execution open over each kill: those of the engine may be so short that
+twice, and what ran then has ended. A second process has an execution open over each kill: those of the engine may be so short that
 the store knows of none that ran."""
+import ctypes
 import json
 import os
 import pathlib
@@ -11,8 +12,7 @@ import sys
 import time
 
 from live_daemon import wait_for
-from raw_agent import RawAgent
-from tailor_env import BIN, Daemon, check, check_live, of_count, sampling_denied, skip, undisturbed
+from tailor_env import BIN, BUILD, Daemon, check, check_live, of_count, sampling_denied, skip, undisturbed
 
 if reason := sampling_denied():
     skip(reason)
@@ -46,13 +46,36 @@ def more_than_it_can(execution):
     return execution["cpu_ns"] / 1e9 > had * 1.02 + chance(had + 1 / FREQUENCY)
 
 
+class Options(ctypes.Structure):
+    """struct tailor_agent_options."""
+    _fields_ = [("size", ctypes.c_size_t), ("engine_name", ctypes.c_char_p), ("engine_version", ctypes.c_char_p),
+                ("tag_strategy", ctypes.c_uint32), ("socket_path", ctypes.c_char_p), ("queue_bytes", ctypes.c_size_t),
+                ("log_records", ctypes.c_uint32), ("flags", ctypes.c_uint32)]
+
+
+def hold():
+    """The second process: says the identity of its execution, and waits until it is killed."""
+    agent = ctypes.CDLL(str(BUILD / "lib/libtailor_agent.so"))
+    agent.tailor_execution_begin.restype = ctypes.c_uint64
+    started = agent.tailor_agent_start(ctypes.byref(Options(ctypes.sizeof(Options), b"holder")))
+    if started != 0:
+        sys.exit(f"no agent: {started}")
+    identity = ctypes.create_string_buffer(16)
+    execution = ctypes.c_uint64(agent.tailor_execution_begin(ctypes.c_uint64(0), None, ctypes.c_size_t(0)))
+    agent.tailor_execution_id(execution, identity)
+    print(identity.raw.hex(), flush=True)
+    sys.stdin.read()
+
+
 def opened(daemon):
-    """An agent, and the identity of its execution, which the store knows: it is listed, and it does not end."""
-    agent, identity = RawAgent(daemon.socket), os.urandom(16)
-    agent.begin(1, identity)
-    wait_for("an execution that is open is listed", lambda: any(row["id"] == identity.hex() and row["running"] for row in json.loads(
-        daemon.tailor("list", "--process", os.getpid(), "--limit", RESTARTS + 1, "--json"))["executions"]))
-    return agent, identity.hex()
+    """A process, and the identity of its execution, which the store knows: it is listed, and it does not end."""
+    holder = subprocess.Popen([sys.executable, __file__, "--hold"], env={**os.environ, **daemon.env}, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+    identity = holder.stdout.readline().strip()
+    check(len(identity) == 32, f"a second process has an execution: {identity}")
+    wait_for("an execution that is open is listed", lambda: any(row["id"] == identity and row["running"] for row in json.loads(
+        daemon.tailor("list", "--process", holder.pid, "--json"))["executions"]))
+    return holder, identity
 
 
 def one_life(daemon, engine):
@@ -62,7 +85,7 @@ def one_life(daemon, engine):
         check(engine.poll() is None, "the engine runs")
         time.sleep(0.02)
     begin = cpu_of(engine.pid)
-    agent, open_one = opened(daemon)
+    holder, open_one = opened(daemon)
     used = []
     kill_at = time.monotonic() + LOST + 0.5 + draw.random() * 1.5
     while time.monotonic() < kill_at:
@@ -70,7 +93,8 @@ def one_life(daemon, engine):
         time.sleep(0.01)
     daemon.stop(signal.SIGKILL)
     killed = time.monotonic()
-    agent.close()
+    holder.kill()
+    holder.wait()
     return max([cpu - begin for when, cpu in used if when <= killed - LOST], default=0), open_one
 
 
@@ -110,4 +134,4 @@ def attempt():
         check_live(kept >= least, f"at most a second is lost each time: {kept:.2f} s are there, {must:.2f} s had to be")
 
 
-undisturbed(attempt)
+hold() if "--hold" in sys.argv else undisturbed(attempt)

@@ -4,6 +4,8 @@
 #include <tailor/agent.h>
 #include <unistd.h>
 
+#include <chrono>
+
 #include "proto/base/errors.h"
 #include "proto/control/paths.h"
 
@@ -11,7 +13,7 @@ namespace tailor::weft {
 namespace {
 
 constexpr std::uint32_t kBarrierMs = 2000;
-constexpr int kReportMs = 60'000;
+constexpr std::chrono::seconds kReport{60};
 
 // What the daemon at the control socket says of this process: nothing if it samples it, else what is wrong.
 Status check_sampled(control::ControlClient& daemon) {
@@ -45,7 +47,7 @@ Result<control::ControlClient> sampling_daemon() {
 Result<v1::ReportReply> report_on(control::ControlClient& daemon, const v1::ControlRequest& request) {
   // Everything this process said of the executions is with the daemon before it is asked.
   tailor_agent_barrier(kBarrierMs);
-  auto reply = daemon.ask(request, kReportMs);
+  auto reply = daemon.ask(request, kReport);
   if (!reply.ok()) return in_context("explain analyze: ", reply.error());
   return reply->report();
 }
