@@ -372,18 +372,18 @@ typedef struct {
   volatile bool told, failed; /* kept when an error jumps */
 } RunningUtility;
 
-static void run_utility(RunningUtility* running, UTILITY_PARAMETERS) {
-  running->told = tailor_command_begin(&running->own);
+static void run_utility(RunningUtility* command, UTILITY_PARAMETERS) {
+  command->told = tailor_command_begin(&command->own);
   utility(UTILITY_ARGUMENTS);
-  running->failed = false;
+  command->failed = false;
 }
 
-static void leave_utility(const RunningUtility* running, const QueryCompletion* completion) {
-  tailor_utility = running->around;
-  if (running->told)
-    tailor_command_end(running->failed ? UINT64_MAX : rows_of_command(running->own.statement, completion),
-                       running->failed);
-  tailor_utility_end(running->slot);
+static void leave_utility(const RunningUtility* command, const QueryCompletion* completion) {
+  tailor_utility = command->around;
+  if (command->told)
+    tailor_command_end(command->failed ? UINT64_MAX : rows_of_command(command->own.statement, completion),
+                       command->failed);
+  tailor_utility_end(command->slot);
 }
 
 static void on_utility(UTILITY_PARAMETERS) {
@@ -395,21 +395,21 @@ static void on_utility(UTILITY_PARAMETERS) {
     utility(UTILITY_ARGUMENTS);
     return;
   }
-  RunningUtility running = {.own = {statement, text}, .around = tailor_utility, .failed = true};
-  running.slot = tailor_utility_begin();
-  tailor_utility = &running.own;
+  RunningUtility command = {.own = {statement, text}, .around = tailor_utility, .failed = true};
+  command.slot = tailor_utility_begin();
+  tailor_utility = &command.own;
   if (!tailor_part_try) {
-    run_utility(&running, UTILITY_ARGUMENTS);
-    leave_utility(&running, completion);
+    run_utility(&command, UTILITY_ARGUMENTS);
+    leave_utility(&command, completion);
     return;
   }
   PG_TRY();
   {
-    run_utility(&running, UTILITY_ARGUMENTS);
+    run_utility(&command, UTILITY_ARGUMENTS);
   }
   PG_FINALLY();
   {
-    leave_utility(&running, completion);
+    leave_utility(&command, completion);
   }
   PG_END_TRY();
 }
