@@ -98,7 +98,7 @@ Status SampledProcesses::change(ProcessSampling& sampled, const capture::Capture
   capture::CaptureOptions settled = options;
   std::string fallback;
   if (Status done = settle(sampled.process, settled, fallback); !done.ok()) return done;
-  const TimeNs since = parts_.os.now();
+  const TimeNs since = os_.now();
   auto attached = replace(sampled, settled);
   if (!attached.ok()) {
     capture::CaptureOptions before = sampled.options;
